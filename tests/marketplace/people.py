@@ -16,6 +16,8 @@ from prefjudge.errors import CrowdError
 from prefjudge.marketplace.server import Server
 
 Requester = Any
+HTTP = urllib3.PoolManager(retries=False)
+JSON = {"Accept": "application/json"}
 HTML = "<!DOCTYPE html><html><head><title>t</title></head><body><form></form></body></html>"
 _SCHEMAS = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas"
 _SESSION = boto3.session.Session()
@@ -53,6 +55,11 @@ def selection(name: str, *options: str, style: str = "radiobutton") -> str:
         f"<SelectionAnswer><StyleSuggestion>{style}</StyleSuggestion><Selections>{shown}</Selections>"
         "</SelectionAnswer></AnswerSpecification></Question>"
     )
+
+
+def post(url: str, headers: Any = None, /, **fields: Any) -> urllib3.BaseHTTPResponse:
+    """Send a form as a browser does, and follow nothing."""
+    return HTTP.request("POST", url, fields=fields, encode_multipart=False, headers=headers, redirect=False)
 
 
 class Clock:

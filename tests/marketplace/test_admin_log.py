@@ -11,9 +11,8 @@ from prefjudge.marketplace.settings import Settings
 from prefjudge.marketplace.site.app import ADMIN_ROUTES
 from prefjudge.marketplace.site.signin import LOGGED_READS
 from prefjudge.marketplace.site.state import TRIES, RateLimit, limits
-from tests.marketplace.people import Admin
+from tests.marketplace.people import JSON, Admin
 
-JSON = {"Accept": "application/json"}
 HEADER = "X-Forwarded-User"
 
 

@@ -6,17 +6,15 @@ from typing import Any
 
 import botocore.session
 import pytest
-import urllib3
 
 from prefjudge.marketplace.api.operations import OPERATIONS
 from prefjudge.marketplace.api.wire import SERVICE_FOLDER, mturk
 from prefjudge.marketplace.server import start
-from tests.marketplace.people import Admin, Clock, html_question, new_requester, offer, question_form
+from tests.marketplace.people import HTTP, Admin, Clock, html_question, new_requester, offer, question_form
 
 SESSION = botocore.session.get_session()
 SESSION.get_component("data_loader").search_paths.append(str(SERVICE_FOLDER))  # should botocore have lost it
 MODEL = SESSION.get_service_model("mturk")
-HTTP = urllib3.PoolManager(retries=False)
 NOTIFICATION = {
     "Destination": "https://example.org/hook",
     "Transport": "SNS",

@@ -3,15 +3,14 @@
 import time
 
 import pytest
-import urllib3
 from hypothesis import given
 from hypothesis import strategies as st
 from urllib3.fields import RequestField
 from urllib3.filepost import encode_multipart_formdata
 
 from prefjudge.marketplace.site.pages import MAX_FIELDS, _multipart
+from tests.marketplace.people import HTTP
 
-HTTP = urllib3.PoolManager(retries=False)
 PART = b'--b\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n'
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=30)
 

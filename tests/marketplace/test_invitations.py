@@ -8,10 +8,8 @@ import pytest
 import urllib3
 
 from prefjudge.marketplace.people.workers import LONGEST_NAME
-from tests.marketplace.people import Admin, Worker, offer
+from tests.marketplace.people import HTTP, JSON, Admin, Worker, offer, post
 
-HTTP = urllib3.PoolManager(retries=False)
-JSON = {"Accept": "application/json"}
 PREVIEWS = ("Slackbot-LinkExpanding 1.0", "WhatsApp/2.23", "facebookexternalhit/1.1", "Mozilla/5.0")
 
 
@@ -28,9 +26,7 @@ def begin(link: str, headers: dict[str, str] | None = None, **fields: str) -> ur
     there = urlsplit(link)
     given = {"invite": parse_qs(there.query)["invite"][0], **fields}
     url = f"{there.scheme}://{there.netloc}/signin"
-    return HTTP.request(
-        "POST", url, fields=given, headers=headers or JSON, encode_multipart=False, redirect=False
-    )
+    return post(url, headers or JSON, **given)
 
 
 def cookie(answer: urllib3.BaseHTTPResponse) -> str:

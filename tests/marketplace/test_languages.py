@@ -18,7 +18,7 @@ from prefjudge.marketplace.settings import ENGLISH, Settings, Wording, catalogue
 from prefjudge.marketplace.site.pages import asset, preferred, render_page
 from prefjudge.pages.hit import languages as of_the_judging_page
 from prefjudge.study.config import DesignConfig
-from tests.marketplace.people import Admin, Worker, offer
+from tests.marketplace.people import Admin, Worker, offer, post
 from tests.site.gallery import PAGES, context
 
 HOME = Path(prefjudge.marketplace.__file__).parent
@@ -219,15 +219,7 @@ def test_a_worker_reads_the_language_of_the_browser_until_another_is_chosen(requ
         ("//elsewhere.example", "/hits"),
         ("https://x.example", "/hits"),
     ):
-        given = {"language": "es", "next": there}
-        sent = worker.http.request(
-            "POST",
-            f"{worker.endpoint}/language",
-            fields=given,
-            headers=plain,
-            encode_multipart=False,
-            redirect=False,
-        )
+        sent = post(f"{worker.endpoint}/language", plain, language="es", next=there)
         assert (sent.status, sent.headers["location"]) == (303, leads)
 
 

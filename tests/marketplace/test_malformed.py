@@ -3,12 +3,10 @@
 import json
 
 import pytest
-import urllib3
 
 from prefjudge.marketplace.server import start
-from tests.marketplace.people import Admin, html_question, new_requester, offer, question_form
+from tests.marketplace.people import HTTP, Admin, html_question, new_requester, offer, question_form
 
-HTTP = urllib3.PoolManager(retries=False)
 JSON = {"Accept": "application/json", "Content-Type": "application/json"}
 HIT = {
     "Title": "t",

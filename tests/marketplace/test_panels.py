@@ -1,5 +1,6 @@
 """Panels: whom they send, when a visit ends and with which code, and what the panel is told of it."""
 
+import hmac
 import json
 import re
 import socket
@@ -9,7 +10,6 @@ from types import SimpleNamespace
 from urllib.parse import urlencode, urlsplit
 
 import pytest
-import urllib3
 
 from prefjudge.marketplace.errors import Refusal
 from prefjudge.marketplace.people.requesters import LOCAL_KEY
@@ -17,11 +17,9 @@ from prefjudge.marketplace.server import start
 from prefjudge.marketplace.site import panels, state
 from prefjudge.marketplace.site.state import PanelTokens
 from prefjudge.resources import is_inside
-from tests.marketplace.people import Admin, Clock, new_requester, offer
+from tests.marketplace.people import HTTP, JSON, Admin, Clock, new_requester, offer, post
 from tests.serving import Handler, Serving
 
-HTTP = urllib3.PoolManager(retries=False)
-JSON = {"Accept": "application/json"}
 CODES = {
     outcome: {"code": f"C-{outcome}", "url": "https://panel.example/?cc={code}&who={participant}"}
     for outcome in ("submitted", "returned", "none_left", "timed_out", "screened_out", "no_consent")
@@ -42,10 +40,7 @@ class Visitor:
             self.headers = {**JSON, "Cookie": cookie, "X-CSRF-Token": said["csrf"]}
 
     def post(self, path: str, **fields: str):
-        answer = HTTP.request(
-            "POST", self.endpoint + path, fields=fields, encode_multipart=False, headers=self.headers
-        )
-        return answer.json()
+        return post(self.endpoint + path, self.headers, **fields).json()
 
     def get(self, path: str):
         return HTTP.request("GET", self.endpoint + path, headers=self.headers).json()
@@ -142,6 +137,19 @@ def test_a_visit_has_its_hits_and_one_code_at_its_end(requester, desk):
     assert again.worker_id == visitor.worker_id
     assert again.code() is None, "another session is another visit"
     assert again.do(three)["completion"]["outcome"] == "submitted", "nothing more is left for this worker"
+
+
+def test_a_code_alone_is_a_way_back(requester, desk):
+    back = Visitor(desk.panel("plain", completion={"submitted": "CODE1"}), "p1").do(offer(requester))
+    assert back["completion"] == {"outcome": "submitted", "code": "CODE1", "url": ""}
+
+
+def test_a_panel_that_signs_sends_whom_it_means(desk):
+    made = desk.call("POST", "/admin/panels", {"name": "signs", "signed": True}, status=201)
+    signature = hmac.new(made["secret"].encode(), b"5f00", "sha256").hexdigest()
+    assert Visitor(made["url"], "5f00", signature=signature).status == 200
+    assert Visitor(made["url"], "5f01", signature=signature).status == 404
+    assert Visitor(made["url"], "5f00").status == 404
 
 
 def test_who_returns_or_is_late_gets_the_code_for_it_and_may_go_on(requester, desk, clock):
@@ -426,6 +434,8 @@ def test_a_panel_is_listed_changed_closed_and_removed(desk, admin):
     assert Visitor(url, "p1", "s1").worker_id == before.worker_id, "a visit that has begun goes on"
     desk.call("POST", "/admin/panels/edited/open")
     assert Visitor(url, "p2", "s2").status == 200
+    assert Visitor(f"{url[:-3]}abc", "p3", "s3").status == Visitor(url, "", "s3").status == 404
+    desk.call("POST", "/admin/panels", {"name": "edited"}, status=400)
     desk.call("DELETE", "/admin/panels/edited", status=400)
     desk.panel("fresh")
     desk.call("DELETE", "/admin/panels/fresh")
@@ -435,9 +445,7 @@ def test_a_panel_is_listed_changed_closed_and_removed(desk, admin):
 
 def test_the_pages_make_and_edit_a_panel_without_a_program(admin):
     def send(path: str, **fields: str):
-        headers = {"Authorization": admin.headers["Authorization"]}
-        return HTTP.request("POST", admin.endpoint + path, fields=fields, encode_multipart=False,
-                            headers=headers, redirect=False)  # fmt: skip
+        return post(admin.endpoint + path, {"Authorization": admin.headers["Authorization"]}, **fields)
 
     form = {"name": "by_hand", "participant": "pid", "session": "", "study": "", "locale": "DE", "hits": "4",
             "reward": "1.20", "confirm": "on", "keys": "", "code_submitted": "C1"}  # fmt: skip
@@ -605,12 +613,10 @@ def test_a_page_that_was_opened_in_time_may_be_begun_after_the_token(desk, clock
     fields = dict(re.findall(r'name="(\w+)" value="([^"]*)"', page))
     clock.advance(900)
     assert HTTP.request("POST", link, headers=JSON).status == 410
-    begun = HTTP.request("POST", link, fields=fields, encode_multipart=False, headers=JSON)
-    assert begun.status == 200
-    forged = {**fields, "participant": "p2"}
-    assert HTTP.request("POST", link, fields=forged, encode_multipart=False, headers=JSON).status == 410
+    assert post(link, JSON, **fields).status == 200
+    assert post(link, JSON, **{**fields, "participant": "p2"}).status == 410
     clock.advance(3600)
-    assert HTTP.request("POST", link, fields=fields, encode_multipart=False, headers=JSON).status == 410
+    assert post(link, JSON, **fields).status == 410
 
 
 def test_a_panels_day_on_postgresql(postgres_url, clock):
@@ -645,9 +651,7 @@ def test_participants_read_nothing_of_play_money_and_an_address_without_its_code
     headers = {"Authorization": admin.headers["Authorization"]}
     form = {"name": "preset", "participant": "PROLIFIC_PID", "session": "SESSION_ID", "code_submitted": "C1",
             "url_submitted": "https://p.io/{code}", "url_returned": "https://p.io/{code}"}  # fmt: skip
-    HTTP.request(
-        "POST", f"{admin.endpoint}/admin/panels", fields=form, encode_multipart=False, headers=headers
-    )
+    post(f"{admin.endpoint}/admin/panels", headers, **form)
     shown = admin.call("GET", "/admin/panels/preset")["panel"]
     assert list(shown["completion"]) == ["submitted"]
     visitor = Visitor(shown["url"], "p1", "s1")

@@ -7,7 +7,6 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-import urllib3
 
 from prefjudge.database import Database
 from prefjudge.marketplace import operator as door
@@ -16,11 +15,9 @@ from prefjudge.marketplace.people import workers
 from prefjudge.marketplace.people.requesters import LOCAL_KEY
 from prefjudge.marketplace.server import start
 from prefjudge.marketplace.store.store import Marketplace, Rules
-from tests.marketplace.people import Admin, Clock, new_requester, offer
+from tests.marketplace.people import HTTP, JSON, Admin, Clock, new_requester, offer
 from tests.marketplace.test_panels import CODES, Desk, Visitor
 
-HTTP = urllib3.PoolManager(retries=False)
-JSON = {"Accept": "application/json"}
 PID, SESSION, NAME = "5f00PRIVATEPID", "6a1bPRIVATESESSION", "Private Ann"
 SAID = ("PRIVATE comment on a pair", "PRIVATE remark", "PRIVATE draft", "PRIVATE message", "PRIVATE dispute")
 PRIVATE = (PID, SESSION, NAME, *SAID, "PRIVATE feedback", "PRIVATE reason")

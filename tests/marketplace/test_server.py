@@ -8,7 +8,6 @@ import stat
 from pathlib import Path
 
 import pytest
-import urllib3
 
 from prefjudge.errors import ConfigError, PrefjudgeError
 from prefjudge.marketplace.operator import issue_key
@@ -16,10 +15,9 @@ from prefjudge.marketplace.people.requesters import LOCAL_KEY
 from prefjudge.marketplace.server import JsonLines, Server, serve, start
 from prefjudge.marketplace.settings import Settings
 from prefjudge.marketplace.site import state
-from tests.marketplace.people import Admin, html_question, new_requester, offer
+from tests.marketplace.people import HTTP, Admin, html_question, new_requester, offer, post
 from tests.marketplace.processes import launch
 
-HTTP = urllib3.PoolManager(retries=False)
 BALANCE = {"X-Amz-Target": "MTurkRequesterServiceV20170117.GetAccountBalance"}
 
 
@@ -47,17 +45,11 @@ def test_behind_its_web_server_each_visitor_is_someone_else(tmp_path, proxy, loc
         own = "http://{}:{}".format(*server._socket.getsockname())
         token = {"Authorization": f"Bearer {server.admin_token}", "Host": "judge.example.org"}
         ann = {"name": "ann", "password": "correct horse"}
-        HTTP.request("POST", f"{own}/admin/workers", headers=token, fields=ann, encode_multipart=False)
+        post(f"{own}/admin/workers", token, **ann)
 
         def sign_in(who, password):
-            return HTTP.request(
-                "POST",
-                f"{own}/signin",
-                headers={"Host": "judge.example.org", "X-Forwarded-For": who},
-                fields=ann | {"password": password},
-                encode_multipart=False,
-                redirect=False,
-            ).status
+            headers = {"Host": "judge.example.org", "X-Forwarded-For": who}
+            return post(f"{own}/signin", headers, name="ann", password=password).status
 
         assert {sign_in("203.0.113.5", "wrong") for _ in range(12)} == {401, 429}
         assert sign_in("198.51.100.7", "correct horse") == (429 if locked else 303)
@@ -102,14 +94,8 @@ def test_behind_a_web_server(tmp_path):
             "POST", f"{own}/admin/workers", headers={**front, **bearer, "Accept": "application/json"}, json={}
         ).json()
         assert made["invite_url"].startswith("https://judge.example.org/signin?invite=")
-        signed_in = HTTP.request(
-            "POST",
-            f"{own}/signin",
-            headers={**front, "Origin": "https://judge.example.org"},
-            fields={"invite": made["invite"]},
-            encode_multipart=False,
-            redirect=False,
-        )
+        headers = {**front, "Origin": "https://judge.example.org"}
+        signed_in = post(f"{own}/signin", headers, invite=made["invite"])
         assert signed_in.status == 303
         assert "Secure" in signed_in.headers["set-cookie"]
 
@@ -154,48 +140,25 @@ def test_the_admins_pages_need_the_token(market, path):
         assert HTTP.request("GET", market.endpoint + path, headers=headers, redirect=False).status == 303
 
 
-def test_the_admin_signs_in_with_the_token(market, clock):
-    def post(path, headers=None, **fields):
-        return HTTP.request(
-            "POST",
-            market.endpoint + path,
-            fields=fields,
-            encode_multipart=False,
-            headers=headers,
-            redirect=False,
-        )
+@pytest.mark.parametrize("ends", ["by time", "by the admin"])
+def test_the_admin_signs_in_with_the_token(market, admin, clock, ends):
+    def status(cookie):
+        return HTTP.request("GET", there, headers={"Cookie": cookie}, redirect=False).status
 
-    assert post("/admin/signin", token="wrong").status == 401
-    signed_in = post("/admin/signin", token=market.admin_token)
-    cookie = {"Cookie": signed_in.headers["set-cookie"].split(";")[0]}
-    page = HTTP.request("GET", f"{market.endpoint}/admin", headers=cookie)
-    assert page.status == 200
-    csrf = re.search(r'name="csrf" value="([^"]+)"', page.data.decode())[1]
-    assert post("/admin/workers", cookie, name="x").status == 403
-    assert post("/admin/workers", cookie, name="x", csrf=csrf).status == 201
-    forged = {"Cookie": cookie["Cookie"] + "0"}
-    assert HTTP.request("GET", f"{market.endpoint}/admin", headers=forged, redirect=False).status == 303
-    clock.advance(13 * 3600)
-    assert HTTP.request("GET", f"{market.endpoint}/admin", headers=cookie, redirect=False).status == 303
-
-
-def test_an_admin_who_signs_out_is_out(market, admin):
-    def status():
-        return HTTP.request("GET", f"{market.endpoint}/admin", headers=cookie, redirect=False).status
-
-    signed_in = HTTP.request(
-        "POST",
-        f"{market.endpoint}/admin/signin",
-        fields={"token": market.admin_token},
-        encode_multipart=False,
-        redirect=False,
-    )
-    cookie = {"Cookie": signed_in.headers["set-cookie"].split(";")[0]}
-    page = HTTP.request("GET", f"{market.endpoint}/admin", headers=cookie).data.decode()
-    csrf = {"X-CSRF-Token": re.search(r'name="csrf" value="([^"]+)"', page)[1]}
-    assert status() == 200
-    HTTP.request("POST", f"{market.endpoint}/admin/signout", headers=cookie | csrf, redirect=False)
-    assert status() == 303
+    there = f"{market.endpoint}/admin"
+    assert post(f"{there}/signin", token="wrong").status == 401
+    signed_in = post(f"{there}/signin", token=market.admin_token)
+    cookie = signed_in.headers["set-cookie"].split(";")[0]
+    page = HTTP.request("GET", there, headers={"Cookie": cookie}).data.decode()
+    csrf = re.search(r'name="csrf" value="([^"]+)"', page)[1]
+    assert post(f"{there}/workers", {"Cookie": cookie}, name="x").status == 403
+    assert post(f"{there}/workers", {"Cookie": cookie}, name="x", csrf=csrf).status == 201
+    assert (status(cookie), status(f"{cookie}0")) == (200, 303)
+    if ends == "by time":
+        clock.advance(13 * 3600)
+    else:
+        post(f"{there}/signout", {"Cookie": cookie, "X-CSRF-Token": csrf})
+    assert status(cookie) == 303
     admin.call("GET", "/admin/overview")  # the token still opens
 
 
@@ -314,13 +277,7 @@ def test_a_second_marketplace_on_the_store_agrees(market, tmp_path):
 
 def test_the_admin_token_needs_no_patience(market):
     def sign_in(token):
-        return HTTP.request(
-            "POST",
-            f"{market.endpoint}/admin/signin",
-            fields={"token": token},
-            encode_multipart=False,
-            redirect=False,
-        ).status
+        return post(f"{market.endpoint}/admin/signin", token=token).status
 
     assert [sign_in(f"guess {i}") for i in range(30)] == [401] * 10 + [429] * 20
     assert sign_in(market.admin_token) == 303, "guesses of others lock the admin out"

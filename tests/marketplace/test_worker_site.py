@@ -1,6 +1,5 @@
 """The worker's road in JSON, and what keeps strangers off it."""
 
-import hmac
 import json
 import re
 import threading
@@ -15,19 +14,19 @@ from prefjudge.marketplace.people.qualifications import DISPUTED
 from prefjudge.marketplace.people.requesters import LOCAL_KEY
 from prefjudge.marketplace.server import _warn_of_panels, start
 from tests.marketplace.people import (
+    HTTP,
+    JSON,
     Admin,
     Worker,
     external_question,
     html_question,
     new_requester,
     offer,
+    post,
     question_form,
     selection,
     turk_error,
 )
-
-HTTP = urllib3.PoolManager(retries=False)
-JSON = {"Accept": "application/json"}
 
 
 def test_what_is_offered(requester, worker):
@@ -190,9 +189,7 @@ def test_signing_in(market, admin, clock):
     joined = admin.call("POST", "/admin/workers", {"name": "ann", "password": "correct horse"}, status=201)
 
     def sign_in(**fields):
-        return HTTP.request(
-            "POST", f"{market.worker_site}/signin", fields=fields, encode_multipart=False, headers=JSON
-        )
+        return post(f"{market.worker_site}/signin", JSON, **fields)
 
     good = sign_in(name="ann", password="correct horse")
     assert good.json()["worker_id"] == joined["worker_id"]
@@ -274,13 +271,7 @@ def test_a_browser_is_sent_on(requester, worker):
 @pytest.mark.parametrize("next_page", ["https://evil.example", "//evil.example", "/\\evil.example", "evil"])
 def test_signing_in_leads_nowhere_else(market, admin, next_page):
     invite = admin.call("POST", "/admin/workers", {}, status=201)["invite"]
-    answer = HTTP.request(
-        "POST",
-        f"{market.endpoint}/signin",
-        fields={"invite": invite, "next": next_page},
-        encode_multipart=False,
-        redirect=False,
-    )
+    answer = post(f"{market.endpoint}/signin", invite=invite, next=next_page)
     assert (answer.status, answer.headers["location"]) == (303, "/hits")
 
 
@@ -321,78 +312,9 @@ def test_multipart_forms_are_read(requester, worker):
     assert "<QuestionIdentifier>q</QuestionIdentifier><FreeText>&#252;</FreeText>" in answer
 
 
-def test_a_panel_brings_workers_and_takes_them_back(requester, admin, market):
-    panel = {
-        "name": "prolific",
-        "hits": 3,
-        "signed": False,
-        "completion": {
-            "submitted": {"code": "C1", "url": "https://panel.example/done?cc=C1"},
-            "returned": {"code": "C2", "url": ""},
-            "none_left": {"code": "C3", "url": ""},
-        },
-    }
-    made = admin.call("POST", "/admin/panels", panel, status=201)
-    admin.call("POST", "/admin/panels", panel, status=400)
-
-    def arrive(url, **query):
-        return HTTP.request("POST", f"{url}?{urlencode(query)}", headers=JSON, redirect=False)
-
-    visit = {"PROLIFIC_PID": "5f00", "STUDY_ID": "s", "SESSION_ID": "x"}
-    first, again = arrive(made["url"], **visit), arrive(made["url"], **visit)
-    assert first.json()["worker_id"] == again.json()["worker_id"]
-    assert first.json()["worker_id"].startswith("A")
-    assert arrive(made["url"]).status == 404
-    assert arrive(made["url"][:-3] + "abc", **visit).status == 404
-    headers = {
-        **JSON,
-        "Cookie": first.headers["set-cookie"].split(";")[0],
-        "X-CSRF-Token": first.json()["csrf"],
-    }
-    hits = [offer(requester), offer(requester)]
-    taken = [
-        HTTP.request("POST", f"{market.endpoint}/hits/{hit['HITId']}/accept", headers=headers).json()
-        for hit in hits
-    ]
-    done = HTTP.request(
-        "POST",
-        f"{market.endpoint}/mturk/externalSubmit",
-        fields={"assignmentId": taken[0]["assignment_id"]},
-        encode_multipart=False,
-        headers=JSON,
-    )
-    assert done.json()["completion"] is None, "a code before the last HIT"
-    back = HTTP.request(
-        "POST", f"{market.endpoint}/assignments/{taken[1]['assignment_id']}/return", headers=headers
-    )
-    assert back.json()["completion"] == {"outcome": "returned", "code": "C2", "url": ""}
-    offered = HTTP.request("GET", f"{market.endpoint}/hits", headers=headers).json()
-    assert len(offered["groups"]) == 1, "the HIT that was returned is open again"
-    assert offered["completion"]["code"] == "C2"
-    again = HTTP.request("POST", f"{market.endpoint}/hits/{hits[1]['HITId']}/accept", headers=headers).json()
-    requester.update_expiration_for_hit(HITId=hits[1]["HITId"], ExpireAt=0)
-    done = HTTP.request(
-        "POST",
-        f"{market.endpoint}/mturk/externalSubmit",
-        fields={"assignmentId": again["assignment_id"]},
-        encode_multipart=False,
-        headers=JSON,
-    )
-    finished = {"outcome": "submitted", "code": "C1", "url": "https://panel.example/done?cc=C1"}
-    assert done.json()["completion"] == finished, "nothing else is left"
-    offered = HTTP.request("GET", f"{market.endpoint}/hits", headers=headers).json()
-    assert offered["completion"] == finished
-    shown = json.dumps(admin.call("GET", "/admin/overview")) + json.dumps(
-        requester.list_assignments_for_hit(HITId=hits[0]["HITId"]), default=str
-    )
-    assert "5f00" not in shown
-
-
 def test_a_worker_who_lost_the_way_in_is_invited_again(admin, worker, market):
     def sign_in(**fields):
-        return HTTP.request(
-            "POST", f"{market.endpoint}/signin", fields=fields, encode_multipart=False, headers=JSON
-        ).status
+        return post(f"{market.endpoint}/signin", JSON, **fields).status
 
     worker.post("/account/password", {"name": "wendy", "password": "forgotten1"})
     invite = admin.call("POST", f"/admin/workers/{worker.worker_id}/invite", status=201)["invite"]
@@ -431,20 +353,6 @@ def test_a_panels_link_asks_before_it_signs_in(admin, worker):
     assert (again.status, again.headers["location"]) == (303, "/hits")
 
 
-def test_a_panel_that_signs_sends_whom_it_means(admin):
-    made = admin.call(
-        "POST", "/admin/panels", {"name": "p", "participant": "pid", "signed": True}, status=201
-    )
-    signature = hmac.new(made["secret"].encode(), b"5f00", "sha256").hexdigest()
-
-    def arrive(**query):
-        return HTTP.request("POST", f"{made['url']}?{urlencode(query)}", headers=JSON, redirect=False).status
-
-    assert arrive(pid="5f00", signature=signature) == 200
-    assert arrive(pid="5f01", signature=signature) == 404
-    assert arrive(pid="5f00") == 404
-
-
 def test_names_typed_into_a_panels_link_make_no_workers_unless_that_is_wanted(admin, market, caplog):
     def make(name, **wanted):
         return admin.call("PUT", f"/admin/panels/{name}", {"participant": "who", **wanted})
@@ -457,8 +365,8 @@ def test_names_typed_into_a_panels_link_make_no_workers_unless_that_is_wanted(ad
     assert [arrive(listed["url"], who=str(number)) for number in range(3)] == [404] * 3
     ((ann, bob),) = admin.call("POST", "/admin/panels/lab/links", {"names": ["ann", " böb ", "ann"]}).values()
     assert (ann["name"], bob["name"]) == ("ann", "böb")
-    form = {"headers": admin.headers, "fields": {"names": "ann\r\n=1"}, "encode_multipart": False}
-    file = HTTP.request("POST", f"{admin.endpoint}/admin/panels/lab/links", **form).data.decode().splitlines()
+    made = post(f"{admin.endpoint}/admin/panels/lab/links", admin.headers, names="ann\r\n=1")
+    file = made.data.decode().splitlines()
     assert file[0] == f"ann,{ann['url']}"
     assert file[1].startswith("'=1,")
     for link in (ann["url"], bob["url"]):
@@ -506,26 +414,6 @@ def test_a_panel_that_would_fail_its_workers_is_refused(admin, wrong):
     admin.call("POST", "/admin/panels", {"name": "p", **wrong}, status=400)
 
 
-def test_a_code_alone_is_a_way_back(requester, admin):
-    panel = {"name": "p", "participant": "pid", "signed": False, "completion": {"submitted": "CODE1"}}
-    url = admin.call("POST", "/admin/panels", panel, status=201)["url"]
-    begun = HTTP.request("POST", f"{url}?pid=1", headers=JSON)
-    headers = {
-        **JSON,
-        "Cookie": begun.headers["set-cookie"].split(";")[0],
-        "X-CSRF-Token": begun.json()["csrf"],
-    }
-    hit = offer(requester)["HITId"]
-    taken = HTTP.request("POST", f"{admin.endpoint}/hits/{hit}/accept", headers=headers).json()
-    done = HTTP.request(
-        "POST",
-        f"{admin.endpoint}/mturk/externalSubmit",
-        fields={"assignmentId": taken["assignment_id"]},
-        headers=JSON,
-    )
-    assert done.json()["completion"] == {"outcome": "submitted", "code": "CODE1", "url": ""}
-
-
 def test_blocks_and_messages(requester, worker):
     hit = offer(requester)
     tell = {"Subject": "s", "MessageText": "Thank you.", "WorkerIds": [worker.worker_id]}
@@ -551,13 +439,7 @@ def test_a_name_and_password_of_ones_own(worker, market):
     assert answer.status == 400
     worker.post("/account/password", {"name": "bea", "password": "long enough"})
     assert worker.get("/account")["name"] == "bea"
-    signed_in = HTTP.request(
-        "POST",
-        f"{market.endpoint}/signin",
-        fields={"name": "bea", "password": "long enough"},
-        encode_multipart=False,
-        headers=JSON,
-    )
+    signed_in = post(f"{market.endpoint}/signin", JSON, name="bea", password="long enough")
     assert signed_in.json()["worker_id"] == worker.worker_id
 
 
