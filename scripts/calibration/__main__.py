@@ -49,6 +49,8 @@ what is gained by the one that weighs workers.
 answers form classes, two are equal, or tastes go in circles; and of those told with .9 or more how many are
 right, and how often `resolve` says that the votes do not fit.
 
+``--costs`` holds plans against studies of three crowds: how often one costs no more than 19 of 20 are to.
+
 ``--examples`` shows what studies of 3, 50 and 500 queries say, and would say again.
 
 Votes come from ``--workers`` workers in each study, who are known to P(best) by name; of the noise ``spam``
@@ -70,6 +72,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import numpy as np
 from cells import NOISES, Design, join
 from comparisons import table as comparisons
+from costs import table as costs
 from diagram import diagram
 from examples import table as examples
 from looks import equal_table
@@ -108,6 +111,7 @@ def main() -> int:
         "winners": winners,
         "examples": examples,
         "shapes": shapes,
+        "costs": costs,
     }
     for of_studies in [other for name, other in others.items() if getattr(options, name)]:
         for line in of_studies(options.studies, options.seed):
@@ -154,6 +158,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--examples", action="store_true", help="the table of three sizes of studies instead")
     parser.add_argument("--shapes", action="store_true", help="the table of crowds of other shapes instead")
+    parser.add_argument("--costs", action="store_true", help="the table of what plans say of costs instead")
     parser.add_argument("--studies", type=int, help="for each line of a table (200; of votings 10 to 30)")
 
 

@@ -48,14 +48,16 @@ def _row(crowd: str, size: int, votes: int, studies: int, seeds: list[int]) -> s
     return f"{size:4d} {votes:5d} {crowd:18s} {figures}  {doubt}"
 
 
-def drawn(crowd: str, n: int, k: int, rng: np.random.Generator) -> tuple[Floats, Counts]:
+def drawn(
+    crowd: str, n: int, k: int, rng: np.random.Generator, *, error: float = ERROR
+) -> tuple[Floats, Counts]:
     """Draw queries of a crowd: how probable each vote is, and the best; of equals, any."""
-    scale = scale_of_error(ERROR)
+    scale = scale_of_error(error)
     strength = rng.normal(0.0, scale, (n, k))
     gap = np.zeros((n, k, k))
     if crowd == "constant":
         place = rng.permuted(np.tile(np.arange(k), (n, 1)), axis=1)
-        return np.where(place[:, :, None] < place[:, None, :], 1.0 - ERROR, ERROR), place.argmin(axis=1)
+        return np.where(place[:, :, None] < place[:, None, :], 1.0 - error, error), place.argmin(axis=1)
     if crowd == "t tails":
         strength = 0.75 * scale * rng.standard_t(3, (n, k))
     elif crowd == "difficulty differs":
@@ -65,6 +67,7 @@ def drawn(crowd: str, n: int, k: int, rng: np.random.Generator) -> tuple[Floats,
         lone = np.full(n, crowd == "one far ahead") | ~better.any(axis=1)
         better[lone] = np.arange(k) == rng.integers(k, size=(int(lone.sum()), 1))
         strength = LOGITS * better + (0.35 if "vary" in crowd else 0.0) * rng.normal(size=(n, k))
+        strength *= scale / scale_of_error(ERROR)
     elif crowd == "two equal bests":  # in two of five queries
         some = np.flatnonzero(rng.random(n) < 0.4)
         strength[some, np.argsort(strength[some], axis=1)[:, -2]] = strength[some].max(axis=1)

@@ -12,7 +12,7 @@ from prefjudge.core.resolving.scales import weigh_scales
 from prefjudge.core.strategies import error_of_scale, log_weight_of_golds, scale_of_error
 from prefjudge.errors import InputError, StudyError
 from prefjudge.show.results import plain
-from prefjudge.steps.plan.pilot import NoiseModel, pilot_of
+from prefjudge.steps.plan.pilot import NoiseModel, WrongVotes, likely_studies, pilot_of
 from prefjudge.steps.plan.plan import parse_sizes, plan
 from prefjudge.study.store import Study
 from tests.core.tables import simulated_judgments
@@ -295,3 +295,13 @@ def test_bad_workers_cost_what_their_votes_add_to_the_wrong_ones() -> None:
 def test_a_share_of_bad_workers_is_a_share(share: float) -> None:
     with pytest.raises(InputError, match="--bad-workers"):
         plan(sizes="4:50", bad_workers=share)
+
+
+def test_simulated_studies_have_answers_that_lie_in_any_way() -> None:
+    rng, wrong = np.random.default_rng(1), WrongVotes(share=0.33, source="given")
+    equal = []
+    for study in likely_studies(NoiseModel.BRADLEY_TERRY, wrong, 0.0, 20, lambda error: 0.0, rng):
+        chances, best = study.noise.draw_chances(100, 6, rng)
+        of_best = np.abs(chances[np.arange(100), best] - 0.5) < 1e-6
+        equal.append((of_best.sum(axis=1) > 1).mean())
+    assert min(equal) < 0.03 < 0.12 < max(equal)

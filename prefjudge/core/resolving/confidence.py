@@ -426,8 +426,8 @@ class ConfidenceSummary:
         if self.mean - self.mean_low < _CLOSE:
             return ""
         return (
-            f", or {chance_text(self.mean_low)} to {chance_text(self.mean_high)}, as votes hardly tell whether "
-            "answers form classes or are equal"
+            f", or {chance_text(self.mean_low)} to {chance_text(self.mean_high)}, as votes hardly tell "
+            "whether answers form classes or are equal"
         )
 
     def _words_on_lone(self) -> str:

@@ -7,7 +7,7 @@ each query tells by its own votes which is its own.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -264,6 +264,24 @@ def tell_classes(votes: Floats, cast: CastVotes | None, better: Floats) -> tuple
             mix[2, some, number] = (right - 0.5) * (1.0 - mix[1, some, number])
             logs[some, number] = top[:, 0] + np.log(total) + 0.5 * coin[some].sum(axis=1)
     return mix, logs
+
+
+@dataclass(frozen=True, slots=True)
+class ShapedNoise:
+    """A crowd whose queries have any shape."""
+
+    noise: LapseNoise
+    shapes: Floats
+    """How common each shape is."""
+
+    def draw_chances(self, n: int, k: int, rng: np.random.Generator) -> tuple[Floats, Counts]:
+        """Draw queries, as `Noise` does."""
+        return draw_shapes(self.noise, self.shapes, n, k, rng)
+
+
+def usual_shapes(rng: np.random.Generator) -> Floats:
+    """Draw how common the shapes may be in a study that nobody has judged."""
+    return rng.dirichlet(_BEFORE)
 
 
 def draw_shapes(

@@ -20,6 +20,7 @@ from prefjudge.core.planning.plans import (
     shown_share,
 )
 from prefjudge.core.resolving.scales import Scales, estimate_scales, prior_scales
+from prefjudge.core.resolving.shapes import ShapedNoise, usual_shapes
 from prefjudge.core.runs import Scores
 from prefjudge.core.strategies import (
     USUAL_ERROR,
@@ -356,13 +357,15 @@ def likely_studies(
     bad_workers: float,
     count: int,
     reissued: Callable[[float], float],
+    rng: np.random.Generator,
 ) -> list[LikelyStudy]:
-    """Return so many studies, each with a crowd of its own."""
+    """Return so many studies, each with a crowd of its own, and answers that lie as they may."""
     found = []
     for error in wrong.of_studies(count):
-        noise: Noise = LapseNoise(error=float(np.clip(error, 1e-3, 0.499)))
-        if kind is NoiseModel.CONSTANT:
-            noise = LapseNoise(error=error, lapses=1.0)
+        noise: Noise = LapseNoise(error=error, lapses=1.0)
+        if kind is not NoiseModel.CONSTANT:
+            plain = LapseNoise(error=float(np.clip(error, 1e-3, 0.499)))
+            noise = ShapedNoise(plain, usual_shapes(rng))
         if bad_workers:
             noise = MixedNoise(honest=noise, bad=bad_workers)
         found.append(LikelyStudy(noise=noise, error=error, reissued=reissued(error)))

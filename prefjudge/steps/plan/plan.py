@@ -274,6 +274,7 @@ def plan(
         bad_workers,
         studies_of(histogram, trials),
         lambda error: opened.draw_reissued(dropped_share(error, golds), rng) if again is None else again,
+        generator(opened.study, "shapes", seed),
     )
     plans = compare_plans(
         histogram,
