@@ -547,14 +547,18 @@ def plan_batch(study: Study, target: str) -> tuple[StudyHit, ...]:
         for votes, group in waiting
         for members in pack_pairs(len(group), design.pairs_per_hit, rng=rng)
     ]
+    # All pairs of a decoy, or none: else it stands in fewer pairs than candidates do.
+    decoys = sorted({(pair.query_id, pair.bad_id) for pair in gold.values()})
+    place = dict(zip(decoys, rng.permutation(len(decoys)).tolist(), strict=True))
+    gold_ids = sorted(gold, key=lambda k: (used.get(k, 0), place[gold[k].query_id, gold[k].bad_id]))
+    gold_ids = gold_ids[: design.gold_per_hit * len(packed)]
     dealt = rotate_gold(
-        len(gold),
+        len(gold_ids),
         design.gold_per_hit,
         len(packed),
         rng=rng,
-        used=[used.get(number, 0) for number in gold],
+        used=[used.get(number, 0) for number in gold_ids],
     )
-    gold_ids = list(gold)
     return tuple(
         _study_hit(study, target, batch, number, pairs, [gold_ids[g] for g in hidden], votes)
         for number, ((pairs, votes), hidden) in enumerate(zip(packed, dealt, strict=True), start=1)

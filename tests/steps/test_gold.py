@@ -1,5 +1,6 @@
 """Gold pairs of a study that has no qrels, and the ways out where there are none."""
 
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -8,9 +9,10 @@ import pytest
 from prefjudge import gold, import_votes, init, pool, publish
 from prefjudge.core.pools import candidates_of
 from prefjudge.errors import InputError, StudyError
+from prefjudge.field.publish import plan_batch
 from prefjudge.reading.labels import read_qrels
 from prefjudge.reading.pools import GOLD_COLUMNS, read_gold
-from prefjudge.study.pools import load_pairs, load_passages, load_pools
+from prefjudge.study.pools import load_active_gold, load_pairs, load_passages, load_pools
 from prefjudge.study.store import Study
 from tests.steps.conftest import COLLECTION, pool_demo
 
@@ -142,6 +144,15 @@ def test_a_decoy_is_one_candidate_more_of_a_pool_and_in_no_other(tmp_path: Path)
     assert set(decoys.values()) <= elsewhere.keys() - {"copy"}
     assert abs(found.lexical - 0.5) < 0.2
     assert gold(study, accept=True).gold == len(pairs)
+    with Study(study).transaction(write=False) as db:
+        kept = load_active_gold(db)
+    hidden = [
+        slot.gold_id for hit in plan_batch(Study(study), "sandbox") for slot in hit.slots if slot.gold_id
+    ]
+    part = Counter(kept[number].bad_id for number in hidden)
+    whole = Counter(pair.bad_id for pair in pairs)
+    assert len(hidden) == len(set(hidden)) < len(kept)
+    assert sum(part[decoy] < whole[decoy] for decoy in part) <= 1, "it stands in as many pairs as candidates"
     with pytest.raises(InputError, match="--decoys says how to suggest"):
         gold(study, decoys=collection)
     with Study(study).transaction(write=False) as db:
