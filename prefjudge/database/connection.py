@@ -62,8 +62,6 @@ def insertion(table: str, columns: tuple[str, ...], mark: str, rest: str) -> str
     return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks}) {rest}"
 
 
-# One open transaction: statements with ``:name`` parameters, and records as rows.
-
 Value = str | int | float | None
 Row = tuple[Any, ...]
 _ROWS = 10_000

@@ -4,7 +4,7 @@ Keys, the admin's token, checks of the store, and what is known of a person.
 """
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from prefjudge.database import Connection, Database, Value, redacted
@@ -22,21 +22,15 @@ from prefjudge.marketplace.store.store import STEPS, Marketplace, Transaction
 @contextmanager
 def existing_marketplace(store_url: str) -> Iterator[Marketplace]:
     """Open the marketplace in a store; none is made where there is none."""
-    database = Database(store_url)
-    try:
+    with closing(Database(store_url)) as database:
         version = database.version()
-    finally:
-        database.close()
     if not version:
         raise ConfigError(
             f"{redacted(store_url)} holds no marketplace",
             "Give the study or the --store that is served, or serve it first.",
         )
-    marketplace = Marketplace(store_url, sweep=sweep)
-    try:
+    with closing(Marketplace(store_url, sweep=sweep)) as marketplace:
         yield marketplace
-    finally:
-        marketplace.close()
 
 
 # A requester's keys, and the admin's token.
@@ -87,12 +81,11 @@ def admin_token(store_url: str) -> str:
 
 @contextmanager
 def _transaction(store_url: str, sandbox: bool | None) -> Iterator[Transaction]:
-    marketplace = Marketplace(store_url, sweep=sweep, sandbox=sandbox)
-    try:
-        with marketplace.transaction() as tx:
-            yield tx
-    finally:
-        marketplace.close()
+    with (
+        closing(Marketplace(store_url, sweep=sweep, sandbox=sandbox)) as marketplace,
+        marketplace.transaction() as tx,
+    ):
+        yield tx
 
 
 # What is stored of a person, and forgetting it.
@@ -121,12 +114,9 @@ def _opened(store_url: str) -> Iterator[Marketplace]:
         with existing_marketplace(store_url) as marketplace:
             yield marketplace
     except RequestError as error:
-        owed = error.code.endswith("InvalidWorkerState")
-        hint = (
-            "Or add --unpaid, if nothing is to be paid."
-            if owed
-            else "See the ids: prefjudge workers STUDY --ids"
-        )
+        hint = "See the ids: prefjudge workers STUDY --ids"
+        if error.code.endswith("InvalidWorkerState"):
+            hint = "Or add --unpaid, if nothing is to be paid."
         raise InputError(error.message, hint) from error
 
 

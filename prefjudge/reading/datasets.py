@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from prefjudge.errors import ConfigError, InputError, PrefjudgeError
+from prefjudge.reading.files import need_words
 
 PREFIX = "irds:"
 ALLOWED = "PREFJUDGE_DOWNLOAD"
 """The environment variable that allows downloads."""
 _BATCH = 4096
+_WORDLESS = "No file of columns can hold it."
 
 _WORDS = {"docs": "documents", "scoreddocs": "scored documents, as a run is made of"}
 Part = Literal["docs", "queries", "qrels", "scoreddocs"]
@@ -68,18 +70,14 @@ def dataset_lines(path: str, part: Literal["qrels", "scoreddocs"]) -> Iterator[b
 
 
 def _qrel(entry: Any) -> str:
-    return f"{_word(entry.query_id)} 0 {_word(entry.doc_id)} {entry.relevance}\n"
+    need_words("", (entry.query_id, entry.doc_id), _WORDLESS)
+    return f"{entry.query_id} 0 {entry.doc_id} {entry.relevance}\n"
 
 
 def _scored(entry: Any) -> str:
     # there are no ranks, and an order by them is refused for a rank that is not a number
-    return f"{_word(entry.query_id)} Q0 {_word(entry.doc_id)} - {entry.score}\n"
-
-
-def _word(name: str) -> str:
-    if name.split() != [name]:
-        raise InputError(f"the id {name!r} is empty or holds a blank", "No file of columns can hold it.")
-    return name
+    need_words("", (entry.query_id, entry.doc_id), _WORDLESS)
+    return f"{entry.query_id} Q0 {entry.doc_id} - {entry.score}\n"
 
 
 def dataset_entries(path: str, part: Part) -> Iterator[Any]:

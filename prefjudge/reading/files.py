@@ -324,6 +324,13 @@ def column(text: str) -> bytes:
     return raw
 
 
+def need_words(where: str, names: Iterable[object], hint: str) -> None:
+    """Refuse an id that would be no column of a file, or two."""
+    for name in names:
+        if not isinstance(name, str) or name.split() != [name]:
+            raise InputError(f"{where}the id {name!r} is empty or holds a blank", hint)
+
+
 def shown(raw: bytes) -> str:
     """Return offending text as an error shows it: quoted, printable, not too long."""
     text = repr(raw[: _SHOWN + 1].decode("utf-8", "backslashreplace"))

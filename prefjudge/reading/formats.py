@@ -11,7 +11,7 @@ from numbers import Real
 from typing import Any
 
 from prefjudge.errors import ConfigError, InputError
-from prefjudge.reading.files import COMPRESSIONS, csv_rows
+from prefjudge.reading.files import COMPRESSIONS, csv_rows, need_words
 from prefjudge.reading.runs.parquet import open_parquet
 
 # Qrels in Parquet, as MTEB keeps them: a row for each judged document.
@@ -71,9 +71,7 @@ _CSV_HINT = "Name the columns qid, docno, rank and score; of qrels qid, docno an
 
 def read_csv(path: str, data: Iterator[bytes]) -> Iterator[bytes]:
     """Yield the lines of a run or of qrels; what has no header of CSV is left as it is."""
-    head = b""
-    while b"\n" not in head and (piece := next(data, b"")):
-        head += piece
+    head = _first_line(data)
     first = head.removeprefix(b"\xef\xbb\xbf").partition(b"\n")[0]
     mark = next((mark for mark in (",", "\t", ";") if mark.encode() in first), "")
     names = [name.strip().strip('"').lower() for name in first.decode("utf-8", "replace").split(mark or None)]
@@ -83,6 +81,14 @@ def read_csv(path: str, data: Iterator[bytes]) -> Iterator[bytes]:
     rows = csv_rows(path, _csv_lines(path, chain([head], data)), mark)
     next(rows)
     yield from _columns(path, names, rows)
+
+
+def _first_line(data: Iterator[bytes]) -> bytes:
+    """Return the pieces that hold the first line."""
+    head = b""
+    while b"\n" not in head and (piece := next(data, b"")):
+        head += piece
+    return head
 
 
 def _columns(path: str, names: Sequence[str], rows: Iterator[tuple[int, list[str]]]) -> Iterator[bytes]:
@@ -99,9 +105,7 @@ def _columns(path: str, names: Sequence[str], rows: Iterator[tuple[int, list[str
         if len(row) != len(names):
             raise InputError(f"{path}:{line}: {len(row)} cells where the header has {len(names)}", _CSV_HINT)
         cells = [cell.strip() for cell in row]
-        for name in (cells[query], cells[doc]):
-            if name.split() != [name]:
-                raise InputError(f"{path}:{line}: the id {name!r} is empty or holds a blank", _CSV_HINT)
+        need_words(f"{path}:{line}: ", (cells[query], cells[doc]), _CSV_HINT)
         place = place + 1 if cells[query] == last else 1
         last = cells[query]
         if score is not None or rank is not None:
@@ -196,9 +200,7 @@ def _json_lines(path: str, found: dict[Any, Any]) -> Iterator[bytes]:
 
 def read_json_lines(path: str, data: Iterator[bytes]) -> Iterator[bytes]:
     """Yield the lines of qrels that MTEB keeps as an object a line; other JSON is left as it is."""
-    head = b""
-    while b"\n" not in head and (piece := next(data, b"")):
-        head += piece
+    head = _first_line(data)
     if not _OF_MTEB.match(head):
         yield from chain([head], data)
         return
@@ -230,7 +232,5 @@ def _items(path: str, query: Any, docs: Any) -> Iterator[tuple[str, int | float]
                 f"{path}: query {query!r}, document {doc!r}: {json.dumps(value)[:60]} is not a number",
                 "Write the score or grade as a number.",
             )
-        for name in (query, doc):
-            if not isinstance(name, str) or name.split() != [name]:
-                raise InputError(f"{path}: the id {name!r} is empty or holds a blank", "Ids have no blanks.")
+        need_words(f"{path}: ", (query, doc), "Ids have no blanks.")
         yield doc, value

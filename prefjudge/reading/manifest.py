@@ -4,6 +4,7 @@ import hashlib
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -13,7 +14,6 @@ from prefjudge.resources import resource_dir
 from prefjudge.words import many
 
 _BLOCK = 4096
-_PIECE = 1 << 20
 
 FileStatus = Literal["ok", "wrong", "absent"]
 
@@ -87,10 +87,10 @@ def find_listed(folder: Path, listed: ListedFile) -> FoundFile:
     comparable = alike or packed
     problems = []
     try:
-        md5, size = _digest(pieces(path)) if not alike and packed else _digest(_bytes(path))
+        md5, size = _digest(pieces(path)) if not alike and packed else _stored(path)
         records = None if unpacked.endswith(".tar") else _count_records(path, listed.record)
     except InputError as error:
-        md5, size = _digest(_bytes(path))
+        md5, size = _stored(path)
         records = None
         problems.append(error.message)
     if comparable and listed.size is not None and not _fits(size, listed.size):
@@ -123,10 +123,10 @@ def _fits(size: int, listed: int) -> bool:
     return listed - _BLOCK < size <= listed if listed % _BLOCK == 0 else size == listed
 
 
-def _bytes(path: Path) -> Iterator[bytes]:
+def _stored(path: Path) -> tuple[str, int]:
+    """Return the MD5 and the size of a file as it is."""
     with path.open("rb") as file:
-        while piece := file.read(_PIECE):
-            yield piece
+        return hashlib.file_digest(file, partial(hashlib.md5, usedforsecurity=False)).hexdigest(), file.tell()
 
 
 def _digest(parts: Iterator[bytes]) -> tuple[str, int]:

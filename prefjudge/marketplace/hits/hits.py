@@ -130,8 +130,6 @@ def find_type(tx: Transaction, requester_id: str, hit_type_id: str) -> HitType:
     return found
 
 
-# HITs: offered, counted, expired, reviewed, disposed of.
-
 MAX_ASSIGNMENTS = 1_000_000_000
 
 

@@ -60,10 +60,6 @@ def is_private(path: str, data: bytes) -> str:
     return ""
 
 
-# Whether a change may come in: what it adds to a board's repository, held against the board's rules.
-#
-# The rules are those of the base: a change cannot loosen what it is judged by.
-
 _FIXED = ("team", "submitter", "type")
 """What is said of a submission and stays: the date is in its name."""
 
@@ -347,9 +343,7 @@ def review(git: Git, change: Change, rules: BoardConfig, today: date) -> Review:
     warnings: list[Problem] = []
     with TemporaryDirectory() as place:
         for name, run in change.runs.items():
-            path = Path(place) / run
-            path.parent.mkdir(exist_ok=True)
-            path.write_bytes(git.blob(change.entries[run]))
+            path = _put(git, change.entries[run], place)
             if _is_long(path, rules.unpacked_megabytes):
                 what = f"has more than {rules.unpacked_megabytes:g} MB unpacked, the most that is allowed"
                 problems.append(Problem(path=run, what=what))
@@ -365,14 +359,19 @@ def review(git: Git, change: Change, rules: BoardConfig, today: date) -> Review:
         fresh = [NamedFile(f"{place}/{run}", name) for name, run in change.runs.items() if run in whole]
         known = [one for one in change.before.values() if fresh and one.run not in change.changed]
         for one in known:
-            path = Path(place) / one.run
-            path.parent.mkdir(exist_ok=True)
-            path.write_bytes(git.blob(change.entries[one.run]))
+            _put(git, change.entries[one.run], place)
         beside = [NamedFile(f"{place}/{one.run}", one.name) for one in known]
         findings = _audit(change, rules, fresh, beside, warnings) if change.after else ()
     return Review(
         health=tuple(health), problems=tuple(problems), warnings=tuple(warnings), findings=tuple(findings)
     )
+
+
+def _put(git: Git, entry: Entry, place: str) -> Path:
+    path = Path(place) / entry.path
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(git.blob(entry))
+    return path
 
 
 def _unanswered(change: Change, heads: Heads) -> list[Problem]:
@@ -412,13 +411,10 @@ def _is_long(path: Path, megabytes: float) -> bool:
 
 def _located(found: FileCheck, place: str) -> FileCheck:
     """Return what was found in a copy, as it is in the repository."""
-    said = {
-        name: tuple(text.replace(place, "") for text in getattr(found, name))
-        for name in ("errors", "warnings")
-    }
-    return replace(
-        found, path=found.path.removeprefix(place), errors=said["errors"], warnings=said["warnings"]
+    errors, warnings = (
+        tuple(text.replace(place, "") for text in of) for of in (found.errors, found.warnings)
     )
+    return replace(found, path=found.path.removeprefix(place), errors=errors, warnings=warnings)
 
 
 def _review_plain(text: str, path: str) -> str:

@@ -360,9 +360,6 @@ def _digest(path: Path) -> str:
     return digest(path).removeprefix("sha256:")
 
 
-# Writes a study's judgments and answers into a folder to publish, or verifies such a folder.
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ReleaseResult(Shown):
     """A release in numbers: ``judgments`` count, ``dropped`` do not; ``answers`` are preference qrels.

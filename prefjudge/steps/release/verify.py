@@ -228,9 +228,6 @@ def read_asked(path: Path, pools: Pools) -> Pairs | None:
     return Pairs(queries=pools.queries, docs=pools.docs, query=query, doc_a=a, doc_b=b)
 
 
-# Verifies a release from its folder alone: every byte by its digest, and what follows from its judgments.
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verified:
     """What verifying a release found: its record, what could be made again, and what is wrong."""

@@ -127,20 +127,11 @@ def with_leaderboard(
     """Return what is told of runs, completed by a leaderboard, whose entries have their names as ids."""
     found = {}
     for name, one in shown.items():
-        entry = find_entry(name, entries)
-        found[name] = (
-            one
-            if entry is None
-            else replace(
-                one,
-                team=one.team or entry.team,
-                description=one.description or entry.description,
-                paper=one.paper or entry.paper,
-                code=one.code or entry.code,
-                type=one.type or entry.type,
-                submitted=one.submitted or entry.date,
-            )
-        )
+        if entry := find_entry(name, entries):
+            keys = ("team", "description", "paper", "code", "type")
+            told = {key: getattr(one, key) or getattr(entry, key) for key in keys}
+            one = replace(one, **told, submitted=one.submitted or entry.date)
+        found[name] = one
     return found
 
 
