@@ -158,4 +158,6 @@ def test_guesses_of_the_token_count_wherever_they_are_made(market: Server) -> No
     fields, url = {"token": "another"}, f"{market.endpoint}/admin/signin"
     form = urllib3.request("POST", url, fields=fields, retries=False)
     assert form.status == 429
+    right = urllib3.request("POST", url, fields={"token": market.admin_token}, redirect=False)
+    assert right.status == 303, "guesses of others lock the admin out"
     assert [guess(market.admin_token) for _ in range(30)] == [200] * 30, "who has it is not kept out"

@@ -132,14 +132,6 @@ def test_a_store_that_all_could_read_is_its_owners_again(tmp_path):
     old.close()
 
 
-@pytest.mark.parametrize("path", ["/admin", "/admin/overview", "/admin/workers", "/admin/events", "/metrics"])
-def test_the_admins_pages_need_the_token(market, path):
-    for headers in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": market.admin_token}):
-        json_too = {**headers, "Accept": "application/json"}
-        assert HTTP.request("GET", market.endpoint + path, headers=json_too).status == 401
-        assert HTTP.request("GET", market.endpoint + path, headers=headers, redirect=False).status == 303
-
-
 @pytest.mark.parametrize("ends", ["by time", "by the admin"])
 def test_the_admin_signs_in_with_the_token(market, admin, clock, ends):
     def status(cookie):
@@ -151,7 +143,8 @@ def test_the_admin_signs_in_with_the_token(market, admin, clock, ends):
     cookie = signed_in.headers["set-cookie"].split(";")[0]
     page = HTTP.request("GET", there, headers={"Cookie": cookie}).data.decode()
     csrf = re.search(r'name="csrf" value="([^"]+)"', page)[1]
-    assert post(f"{there}/workers", {"Cookie": cookie}, name="x").status == 403
+    for odd in ({}, {"csrf": "0" * 40}):
+        assert post(f"{there}/workers", {"Cookie": cookie}, name="x", **odd).status == 403
     assert post(f"{there}/workers", {"Cookie": cookie}, name="x", csrf=csrf).status == 201
     assert (status(cookie), status(f"{cookie}0")) == (200, 303)
     if ends == "by time":
@@ -273,14 +266,6 @@ def test_a_second_marketplace_on_the_store_agrees(market, tmp_path):
         assert isinstance(other, Server)
         assert other.admin_token == market.admin_token
         assert Admin(other).call("GET", "/admin/workers") == {"workers": []}
-
-
-def test_the_admin_token_needs_no_patience(market):
-    def sign_in(token):
-        return post(f"{market.endpoint}/admin/signin", token=token).status
-
-    assert [sign_in(f"guess {i}") for i in range(30)] == [401] * 10 + [429] * 20
-    assert sign_in(market.admin_token) == 303, "guesses of others lock the admin out"
 
 
 def test_what_the_admin_gets_wrong(admin):
