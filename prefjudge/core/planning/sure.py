@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from prefjudge.core.resolving.posterior import by_orders, log_evidences, tell_best
 from prefjudge.core.resolving.rules import SCALE, fit_strengths
 from prefjudge.core.resolving.scales import HIGHEST, LAPSES, LOWEST, SPREAD, Scales, log_prior
-from prefjudge.core.resolving.shapes import average_chances
 from prefjudge.core.strategies import (
     NOTHING,
     USUAL_ERROR,
@@ -53,21 +52,22 @@ class Judged:
 class Crowds:
     """How votes err in each study: the most probable scale at each share of lapses, and how probable it is.
 
-    Both arrays have a row for each study and a column for each share.
+    The first two arrays have a row for each study and a column for each share.
     """
 
     scale: Floats
     weight: Floats
+    lapses: Floats
 
     def of(self, study: int) -> Scales:
         """Return the crowd of one study."""
-        return Scales(scale=self.scale[study], weight=self.weight[study], lapses=np.array(LAPSES))
+        return Scales(scale=self.scale[study], weight=self.weight[study], lapses=self.lapses)
 
     def tell(self, judged: Judged, *, draws: int) -> Floats:
         """Return the first three :data:`FIGURES` of each candidate, shape (3, n, k)."""
         votes, size = judged.votes, judged.votes.shape[1]
         found = np.zeros((3, *votes.shape[:2]))
-        for number, lapses in enumerate(LAPSES):
+        for number, lapses in enumerate(self.lapses.tolist()):
             weight = self.weight[judged.study, number]
             some = np.flatnonzero(weight)
             if some.size:
@@ -87,7 +87,7 @@ def likely_crowd(votes: Floats, *, near: Scales | None = None) -> Scales:
 
     What fewer votes told is ``near``: three looks at each share tell it then, where more are needed without.
     """
-    before = None if near is None else Crowds(near.scale[None], near.weight[None])
+    before = None if near is None else Crowds(near.scale[None], near.weight[None], near.lapses)
     return likely_crowds([Judged(votes, np.zeros(len(votes), dtype=np.int64))], 1, near=before).of(0)
 
 
@@ -102,7 +102,7 @@ def likely_crowds(pools: Sequence[Judged], studies: int, *, near: Crowds | None 
     weight = wide * np.exp(least.min(axis=1, keepdims=True) - least)
     weight[weight < _COUNTS * weight.sum(axis=1, keepdims=True)] = 0.0
     return Crowds(
-        scale=np.clip(np.exp(place), LOWEST, HIGHEST), weight=weight / weight.sum(axis=1, keepdims=True)
+        np.clip(np.exp(place), LOWEST, HIGHEST), weight / weight.sum(axis=1, keepdims=True), np.array(LAPSES)
     )
 
 
@@ -476,51 +476,46 @@ class Sure:
 
     def ask(self, votes: Floats) -> Asked:
         """Ask for the next round of the pools whose best is not probable enough by a fit of these votes."""
-        told = self.believe(votes)
-        return self.ask_by(votes, told[0], enough=self.enough(told))
+        return self.ask_in(*self._alone(votes), draws=_MANY_DRAWS)
 
     def leaders(self, votes: Floats) -> Flags:
         """Return the most probable best; all where nothing tells them apart."""
-        return most_probable(self._told(votes, _contested)[0])
-
-    def learn(self, votes: Floats) -> "Sure":
-        """Return the strategy with the crowd that these votes tell."""
-        if self.crowd is not None:
-            return self
-        return replace(self, crowd=likely_crowd(votes[:_SAMPLE]))
+        return self.leaders_in(*self._alone(votes))
 
     def believe(self, votes: Floats) -> Floats:
         """Return the first three :data:`FIGURES` of each candidate, shape (3, n, k)."""
-        return self._told(votes, self._nearly)
+        return self._told(*self._alone(votes), _MANY_DRAWS)
+
+    def _alone(self, votes: Floats) -> tuple[Judged, Crowds]:
+        """Return the votes as those of one study, and its crowd, which they tell where it is not known."""
+        crowd = likely_crowd(votes[:_SAMPLE]) if self.crowd is None else self.crowd
+        return Judged(votes, np.zeros(len(votes), dtype=np.int64)), Crowds(
+            crowd.scale[None], crowd.weight[None], crowd.lapses
+        )
 
     def enough(self, told: Floats) -> Flags:
         """Return which pools are told as well as is wanted, shape (n,), from such figures."""
+        return self._by(told, 0.0)
+
+    def _by(self, told: Floats, near: float) -> Flags:
+        """Return which pools are told well enough, or so nearly."""
         if self.loss is not None:
-            return np.asarray(_of_likeliest(told) <= self.loss)
+            of_likeliest = np.take_along_axis(told[2], told[0].argmax(axis=1)[:, None], axis=1)[:, 0]
+            return np.asarray(of_likeliest <= self.loss * (1.0 + 10.0 * near))
         # Which of two equals is named makes no difference: no vote is spent on that.
-        return np.asarray(told[1].max(axis=1) >= self.level)
+        return np.asarray(told[1].max(axis=1) >= self.level - near)
 
-    def _nearly(self, told: Floats) -> Flags:
-        if self.loss is not None:
-            return np.asarray(_of_likeliest(told) <= 1.5 * self.loss)
-        return np.asarray(told[1].max(axis=1) >= self.level - _NEAR)
-
-    def _told(self, votes: Floats, in_doubt: Callable[[Floats], Flags]) -> Floats:
-        """Return the same, of many draws for the pools that are in doubt by few."""
-        crowd = self.learn(votes).crowd
-        assert crowd is not None
-        told = average_chances(votes, crowd, draws=_DRAWS, seed=_SEED)[:3]
-        some = np.flatnonzero(in_doubt(told))
+    def _told(self, judged: Judged, crowds: Crowds, draws: int) -> Floats:
+        """Return the figures, of many draws for the pools that are in doubt by few."""
+        told = crowds.tell(judged, draws=_DRAWS)
+        some = np.flatnonzero(self._by(told, _NEAR))
         if some.size:
-            told[:, some] = average_chances(votes[some], crowd, draws=_MANY_DRAWS, seed=_SEED)[:3]
+            told[:, some] = crowds.tell(judged.only(some), draws=draws)
         return told
 
-    def ask_in(self, judged: Judged, crowds: Crowds) -> Asked:
+    def ask_in(self, judged: Judged, crowds: Crowds, *, draws: int = _MANY_DRAWS // 2) -> Asked:
         """Ask for the next round of pools of several studies, each of which has told its own crowd."""
-        told = crowds.tell(judged, draws=_DRAWS)
-        some = np.flatnonzero(self._nearly(told))
-        if some.size:
-            told[:, some] = crowds.tell(judged.only(some), draws=_MANY_DRAWS // 2)
+        told = self._told(judged, crowds, draws)
         chance, enough = told[0], self.enough(told)
         if self.patience is None:
             return self.ask_by(judged.votes, chance, enough=enough)
@@ -610,20 +605,6 @@ class Sure:
 def most_probable(chance: Floats) -> Flags:
     """Return the most probable best of each pool, shape (n, k); several where they are even."""
     return np.asarray(chance >= chance.max(axis=1, keepdims=True))
-
-
-def _of_likeliest(told: Floats) -> Floats:
-    """Return what is expected to be lost by naming the most probable best, shape (n,)."""
-    return np.asarray(np.take_along_axis(told[2], told[0].argmax(axis=1)[:, None], axis=1)[:, 0])
-
-
-def _contested(told: Floats) -> Flags:
-    """Return in which pools luck may tell who of two is the most probable best, shape (n,)."""
-    chance = told[0]
-    if chance.shape[1] == 1:
-        return np.zeros(len(chance), dtype=bool)
-    two = np.partition(chance, -2, axis=1)[:, -2:]
-    return np.asarray(two[:, 1] - two[:, 0] < 2 * _NEAR)
 
 
 def _most_votes(size: int) -> int:
