@@ -49,6 +49,9 @@ class CrowdSettings:
         The study's folder as a shell takes it, for the commands that messages advise.
     pseudonym : callable
         Gives what stands for a worker's id in messages.
+    remember : callable
+        Keeps a text in the study, unless it is empty; gives the one that is kept, such as the id of what the
+        crowd has made elsewhere.
     """
 
     url: str = ""
@@ -59,6 +62,7 @@ class CrowdSettings:
     public_url: str = ""
     study: str = "STUDY"
     pseudonym: Callable[[str], str] = str
+    remember: Callable[[str], str] = str
 
 
 class Prices(Protocol):

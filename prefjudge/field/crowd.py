@@ -26,6 +26,7 @@ from prefjudge.study.store import (
     Study,
     command,
     keep_setting,
+    save_setting,
 )
 
 if TYPE_CHECKING:
@@ -253,8 +254,13 @@ def _find_target(study: Study, target: str) -> TargetConfig:
 def _pinned(study: Study, target: str, configured: TargetConfig, address: Address | None = None) -> Crowd:
     """Open a crowd; refuse real money in a sandbox, and any other crowd than the study has published to."""
     settings = _settings(study.config, configured, address)
-    pseudonym = partial(study.opaque, "worker")
-    crowd = connect(configured.crowd, replace(settings, study=quoted(study.folder), pseudonym=pseudonym))
+    told = replace(
+        settings,
+        study=quoted(study.folder),
+        pseudonym=partial(study.opaque, "worker"),
+        remember=partial(_remember, study, f"crowd:{target}"),
+    )
+    crowd = connect(configured.crowd, told)
     who = crowd.identity()
     if target == SANDBOX and who.play_money is False:
         raise StudyError(
@@ -271,6 +277,15 @@ def _pinned(study: Study, target: str, configured: TargetConfig, address: Addres
             "Set the target's url in study.toml to the marketplace that has the study's HITs.",
         )
     return crowd
+
+
+def _remember(study: Study, key: str, text: str) -> str:
+    known = study.setting(key) or ""
+    if text in ("", known):
+        return known
+    with study.transaction() as db:
+        save_setting(db, key, text)
+    return text
 
 
 def _settings(config: StudyConfig, target: TargetConfig, address: Address | None = None) -> CrowdSettings:

@@ -21,6 +21,7 @@ from prefjudge.crowd.prolific import client, money
 from prefjudge.crowd.prolific.client import Site
 from prefjudge.crowd.prolific.crowd import count_outstanding
 from prefjudge.crowd.prolific.standin import PROJECT, TOKEN, WORKSPACE, Platform
+from prefjudge.crowd.prolific.standin import Study as There
 from prefjudge.crowd.protocol import RefusedError
 from prefjudge.crowd.simulated import Truth, read_page
 from prefjudge.errors import ConfigError, CrowdError, InputError, StudyError
@@ -225,6 +226,64 @@ def test_what_a_person_did_at_prolific_stands_and_is_said(study: Path, platform:
     with pytest.raises(StudyError, match="takes no places"):
         publish(study, stop=True, places=9)
     assert publish(study, places=10).warnings[0].startswith("on Prolific the study is active: 3 of 10")
+
+
+def copy_there(platform: Platform, status: str) -> str:
+    """Copy the study on Prolific's pages, and rename the first; return the copy's id."""
+    made, new = platform.study.made, platform.new_id()
+    platform.studies[new] = There(new, dict(made), status)
+    made["internal_name"] = "Relevance, round 1"
+    return new
+
+
+def test_a_study_that_was_renamed_there_before_anybody_looked_is_found_again(
+    study: Path, platform: Platform
+) -> None:
+    publish(study, live=True, yes=True)
+    platform.study.made["internal_name"] = "Relevance, round 1"
+    people = People(study, platform)
+    assert people.come("honest")
+    with Study(study).transaction() as db:  # published by a version that remembered nothing
+        db.delete("settings", key="crowd:live")
+    for _ in range(2):
+        publish(study, live=True, yes=True)
+        collect(study, live=True)
+        assert people.come("early")
+    assert len(platform.studies) == 1
+    assert platform.spent() == platform.cost(200) + platform.cost(93)
+
+
+@pytest.mark.parametrize("status", ["UNPUBLISHED", "ACTIVE"])
+def test_a_copy_of_the_study_is_not_taken_for_it(study: Path, platform: Platform, status: str) -> None:
+    publish(study, live=True, yes=True)
+    people = People(study, platform)
+    for habit in ("honest", "early"):
+        assert people.come(habit)
+    copy = copy_there(platform, status)
+    if status == "ACTIVE":
+        platform.studies = dict([*platform.studies.items()][::-1])
+        assert people.come("honest")  # by the copy
+    for _ in range(2):
+        said = " | ".join(collect(study, live=True).notices)
+        assert platform.studies[copy].status == status
+    assert platform.spent() == platform.cost(200) + platform.cost(93)
+    words = f"1 submission by which people came here is of another study on Prolific ({copy}): the work waits"
+    assert (words in said) == (status == "ACTIVE")
+    last = [*platform.submissions][-1]
+    (visit,) = [one for one in Site(*site_of(study)).visits() if one.session == last]
+    assert visit.waiting == (status == "ACTIVE")
+
+
+def test_a_draft_that_nobody_published_from_here_stays_one(study: Path, platform: Platform) -> None:
+    publish(study, live=True, yes=True)
+    platform.study.status = "UNPUBLISHED"
+    with Study(study).transaction() as db:
+        db.delete("settings", key="crowd:live")
+    (said,) = collect(study, live=True).notices
+    assert "and only a draft on Prolific is this one's; to publish it: prefjudge publish" in said
+    assert platform.study.status == "UNPUBLISHED"
+    publish(study, live=True, yes=True)
+    assert platform.study.status == "ACTIVE"
 
 
 def test_a_bonus_that_prolific_refuses_is_told_and_can_be_repeated(study: Path, platform: Platform) -> None:

@@ -313,12 +313,21 @@ class Submission:
 
 
 class Studies:
-    """Finds and makes the study of one marketplace, by an internal name that no other study has."""
+    """Finds and makes the study of one marketplace, by an internal name that no other study has.
+
+    A person can change that name and copy the study with it, so the id of what was published is remembered.
+    """
 
     def __init__(
-        self, client: Client, project: str, name: str, come_by: Callable[[], set[str]] = set
+        self,
+        client: Client,
+        project: str,
+        name: str,
+        come_by: Callable[[], Sequence[str]] = tuple,
+        remember: Callable[[str], str] = str,
     ) -> None:
         self._client, self._project, self._name, self._come_by = client, project, name, come_by
+        self._remember = remember
         self._id = ""
         self.doubles = 0
         """How many others were published under its name, as Prolific's pages duplicate a study with it."""
@@ -330,22 +339,35 @@ class Studies:
         path = f"/api/v1/projects/{self._project}/studies/"
         listed = [*self._client.each(path, ordering="-date_created")][::-1]
         names = (self._name, self._name + CLOSED, self._name + _HALTED)
-        named = [one for one in listed if one.get("internal_name") in names] or self._renamed()
+        kept = self._look([self._remember("")])
+        ids = [one.get("id") for one in kept]
+        named = [one for one in listed if one.get("internal_name") in names and one.get("id") not in ids]
+        # a renamed one that is not remembered is known by who came by it, and by its metadata
+        named += [] if kept or named else self._look(self._come_by(), metadata=self._name)
         ours = [_found(self._client, one) for one in named]
         ours.sort(key=lambda one: one.status == "UNPUBLISHED")
+        ours[:0] = [_found(self._client, one) for one in kept]
         if not ours:
             return None
         self._id = ours[0].study_id
         self.doubles = sum(one.status not in ("UNPUBLISHED", "COMPLETED") for one in ours[1:])
         return ours[0]
 
-    def _renamed(self) -> list[Mapping[str, Any]]:
-        """Return the study whose name or project a person has changed: by who came, and by its metadata."""
+    def _look(self, ids: Sequence[str], **wanted: str) -> list[Mapping[str, Any]]:
+        """Return those studies of these ids that there are."""
         found = []
-        for study_id in sorted(self._come_by()):
+        for study_id in filter(None, ids):
             with suppress(UnknownError):
                 found.append(self._client.get(f"/api/v1/studies/{study_id}/"))
-        return [one for one in found if one.get("metadata") == self._name]
+        return [one for one in found if all(one.get(key) == value for key, value in wanted.items())]
+
+    def keep(self, study: Found) -> None:
+        """Remember which study is this one's."""
+        self._remember(study.study_id)
+
+    def is_kept(self, study: Found) -> bool:
+        """Return whether it was published from here, or found running."""
+        return self._remember("") == study.study_id
 
     def draft(self, wanted: Mapping[str, object]) -> Found:
         """Make the draft: it costs nothing, and is found again where the reply is lost."""

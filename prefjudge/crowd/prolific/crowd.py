@@ -81,6 +81,8 @@ class Submissions:
     def __init__(self, client: Client, site: Site, find: Callable[[], Found | None]) -> None:
         self._client, self._site, self._find = client, site, find
         self._synced = float("-inf")
+        self.elsewhere: dict[str, str] = {}
+        """Prolific's submissions by which people came here though they are of other studies, and of which."""
 
     def read(self, study: Found) -> dict[str, Submission]:
         """Return the submissions, by their ids."""
@@ -103,23 +105,27 @@ class Submissions:
             for session, one in listed.items()
         ]
         strange = [v for v in self._site.visits() if v.waiting and v.session not in listed]
-        for visit in strange[:_LOOKED_UP]:
-            if not self._knows(visit, study):
+        known, self.elsewhere = self.elsewhere, {}
+        for visit in sorted(strange, key=lambda one: one.session in known)[:_LOOKED_UP]:
+            found = self._ask(visit)
+            other, status = str(found.get("study_id")), str(found.get("status"))
+            if found and other != study.study_id and status not in (*_GONE, "REJECTED"):
+                self.elsewhere[visit.session] = other
+            elif not found or other != study.study_id:
                 told.append({"session": visit.session, "participant": visit.participant, "status": "unknown"})
         self._site.tell(told)
         self._synced = time.monotonic()
         return listed
 
-    def _knows(self, visit: Visit, study: Found) -> bool:
-        """Return whether Prolific knows a visit: the list may be older than it, and a link can be forged."""
+    def _ask(self, visit: Visit) -> Mapping[str, object]:
+        """Return what Prolific knows of a visit: the list may be older than it, and a link can be forged."""
         if not visit.session.isalnum():
-            return False
+            return {}
         try:
             found = self._client.get(f"/api/v1/submissions/{visit.session}/")
         except RefusedError:  # what somebody typed into a link may not even be an id
-            return False
-        there = (found.get("study_id"), found.get("participant")) if isinstance(found, dict) else ()
-        return there == (study.study_id, visit.participant)
+            return {}
+        return found if isinstance(found, dict) and found.get("participant") == visit.participant else {}
 
 
 # The people: as many as the HITs need.
@@ -317,10 +323,13 @@ class ProlificCrowd(HitCrowd):
 
     @cached_property
     def _studies(self) -> Studies:
-        return Studies(self._prolific, self.account.project, self._name, self._come_by)
+        remember = self._settings.remember
+        return Studies(self._prolific, self.account.project, self._name, self._come_by, remember)
 
-    def _come_by(self) -> set[str]:
-        return {visit.study for visit in self._site.visits() if visit.confirmed and visit.study.isalnum()}
+    def _come_by(self) -> Sequence[str]:
+        """Return the studies of the links by which people came, the confirmed first: a link can be forged."""
+        visits = sorted(self._site.visits(), key=lambda one: (not one.confirmed, one.study))
+        return [*dict.fromkeys(one.study for one in visits if one.study.isalnum())][:_LOOKED_UP]
 
     def find(self) -> Found | None:
         """Return the study at Prolific; None where there is none yet."""
@@ -375,6 +384,7 @@ class ProlificCrowd(HitCrowd):
             study = self._draft_study(self._draft(offer, link, places, self._find_blocklist()))
         if study.status == "UNPUBLISHED":
             self._make_panel(study.reward)
+            self._studies.keep(study)
             wanted = ceil(outstanding / self.account.hits)
             if wanted != study.places:
                 study = self._studies.resize(study, wanted)
@@ -410,13 +420,18 @@ class ProlificCrowd(HitCrowd):
         study stands there, and what a person did there.
         """
         study, outstanding = self.find(), self._outstanding()
-        if study is None and outstanding:  # only who publishes makes one: a person may have deleted it there
+        draft = study is not None and study.status == "UNPUBLISHED"
+        if study is None or (draft and not self._studies.is_kept(study)):
+            # only who publishes makes one: a person may have deleted it there, or copied it
+            which = "only a draft" if draft else "no study"
             return (
-                f"{many(outstanding, 'assignment waits', 'assignments wait')} for people, and no study on "
-                f"Prolific is this one's; to make it: prefjudge publish {self._settings.study} --live",
-            )
-        if study is None or study.status == "UNPUBLISHED":
+                f"{many(outstanding, 'assignment waits', 'assignments wait')} for people, and {which} on "
+                f"Prolific is this one's; to {'publish' if draft else 'make'} it: "
+                f"prefjudge publish {self._settings.study} --live",
+            ) * bool(outstanding)
+        if draft:
             return self.recruit()
+        self._studies.keep(study)
         listed, visits = self.submissions.sync(), self._site.visits()
         kept_away = self._fit(study, outstanding, listed, visits)
         happened = self._payments(study).settle(visits, listed, held=held)
@@ -465,6 +480,13 @@ class ProlificCrowd(HitCrowd):
             said.append(
                 f"{many(others, 'other study has', 'other studies have')} this one's internal name on "
                 "Prolific: stop or rename it there, as nobody who comes by it is paid from here"
+            )
+        if came := self.submissions.elsewhere:
+            said.append(
+                f"{many(len(came), 'submission')} by which people came here "
+                f"{'is' if len(came) == 1 else 'are'} of another study on Prolific "
+                f"({', '.join(sorted({*came.values()}))}): the work waits, neither counted nor paid here; "
+                "pay for it there, and one returned or rejected frees its HIT"
             )
         here = next((self._reward_of(hit) for hit, _ in self._list_hits()), study.reward)
         if here != study.reward:
