@@ -37,6 +37,14 @@ def test_go_says_which_python_it_needs(tmp_path: Path) -> None:
     assert "needs Python 3.11 or newer" in done.stderr
 
 
+def check_in(folder: Path) -> Path:
+    """Return scripts/check as it stands in another checkout."""
+    script = folder / "scripts" / "check"
+    script.parent.mkdir()
+    script.write_bytes((ROOT / "scripts" / "check").read_bytes())
+    return script
+
+
 def test_check_refuses_a_step_that_it_does_not_have() -> None:
     done = run("check", "lint", "fly")
     assert done.returncode == 2
@@ -44,9 +52,7 @@ def test_check_refuses_a_step_that_it_does_not_have() -> None:
 
 
 def test_check_fails_when_a_step_fails_and_says_which(tmp_path: Path) -> None:
-    (tmp_path / "scripts").mkdir()
-    script = tmp_path / "scripts" / "check"
-    script.write_bytes((ROOT / "scripts" / "check").read_bytes())
+    script = check_in(tmp_path)
     (tmp_path / "ruff.toml").write_text('line-length = 110\nlint.select = ["F"]\n', encoding="utf-8")
     (tmp_path / "crooked.py").write_text("x=1\n", encoding="utf-8")
     command = [sys.executable, str(script)]
@@ -62,9 +68,7 @@ def test_check_fails_when_a_step_fails_and_says_which(tmp_path: Path) -> None:
 
 
 def test_check_says_in_its_last_line_which_tests_were_skipped_and_why(tmp_path: Path) -> None:
-    (tmp_path / "scripts").mkdir()
-    script = tmp_path / "scripts" / "check"
-    script.write_bytes((ROOT / "scripts" / "check").read_bytes())
+    script = check_in(tmp_path)
     (tmp_path / "test_some.py").write_text(
         "import pytest\n"
         "def test_runs(): pass\n"
@@ -97,9 +101,7 @@ def test_what_python_compiles_is_kept_for_all_programs_that_tests_start(
 ) -> None:
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     monkeypatch.delenv("PYTHONPYCACHEPREFIX", raising=False)
-    (tmp_path / "scripts").mkdir()
-    script = tmp_path / "scripts" / "check"
-    script.write_bytes((ROOT / "scripts" / "check").read_bytes())
+    script = check_in(tmp_path)
     environment = runpy.run_path(str(script))["test_environment"]
     assert environment()["PYTHONDONTWRITEBYTECODE"] == "1", "there is no place for it"
     (tmp_path / ".venv").mkdir()
