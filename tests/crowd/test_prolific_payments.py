@@ -211,6 +211,62 @@ def test_what_was_rejected_there_is_not_paid_before_a_person_says_so_here(desk: 
     assert desk.platform.spent() == desk.platform.cost(200) + desk.platform.cost(80)
 
 
+@pytest.mark.parametrize("cents", [50, 200])
+def test_a_bonus_by_hand_is_a_part_of_what_is_owed_for_a_rejected_submission(desk: Desk, cents: int) -> None:
+    del desk.site.kept[2]
+    desk.platform.turn_into("whole", "REJECTED")
+    desk.platform.pay("whole", cents)
+    said = " | ".join(desk.settle())
+    assert ("rejected on Prolific, and $1.50 of it is not paid" in said) == (cents == 50)
+    assert ("1 submission was paid by a bonus on Prolific's pages" in said) == (cents == 200)
+    assert not desk.payments.unreject("whole"), "once taken back, it would be approved in full, too"
+    for _ in range(2):
+        desk.settle(held=True)
+    assert sum(paid for _, paid in desk.platform.paid) == 200
+    assert not desk.site.kept[1].due
+    assert desk.platform.submissions["whole"].status == "REJECTED"
+
+
+@pytest.mark.parametrize(
+    ("ending", "clicked", "whole"), [("/pay/", "part", "TIMED-OUT"), ("/transition/", "whole", "REJECTED")]
+)
+def test_what_was_approved_there_since_the_look_gets_no_bonus(
+    desk: Desk, ending: str, clicked: str, whole: str
+) -> None:
+    """One while a bonus is paid to somebody else, the other while its rejection is taken back."""
+    desk.platform.turn_into("whole", whole)
+    desk.platform.turn_into("part", "TIMED-OUT")
+    desk.platform.faults.append(_click(desk, ending, clicked))
+    for _ in range(2):
+        desk.settle(held=True)
+    assert desk.platform.submissions[clicked].status == "APPROVED"
+    assert clicked not in dict(desk.platform.paid)
+
+
+def _click(desk: Desk, ending: str, session: str):  # type: ignore[no-untyped-def]
+    """Let a person approve a submission just before the first call to a path."""
+    left = [session]
+
+    def fault(method: str, path: str) -> str:
+        if left and method == "POST" and path.endswith(ending):
+            desk.platform.turn_into(left.pop(), "APPROVED")
+        return ""
+
+    return fault
+
+
+@pytest.mark.parametrize("session", ["whole", "part"])
+def test_who_comes_back_after_a_bonus_is_asked_to_return_once(desk: Desk, session: str) -> None:
+    desk.platform.turn_into(session, "TIMED-OUT")
+    desk.settle()
+    one = desk.platform.submissions[session]
+    one.status = "AWAITING REVIEW"
+    for _ in range(2):
+        assert f"worker nobody{1 + (session == 'part')}" in " | ".join(desk.settle())
+    (told,) = one.told
+    assert told.startswith("What you did is paid by a bonus" if session == "whole" else "Not all tasks")
+
+
 def test_what_a_rejection_taken_back_adds_is_one_more_bonus_whatever_a_person_clicked(desk: Desk) -> None:
     """A part that is approved there pays what no bonus pays, and one in full pays twice."""
     desk.settle()

@@ -102,7 +102,8 @@ _WHY_BACK = (
     "Not all tasks of this submission were done and accepted: you stopped early, or there were no more for "
     "you. What you did is paid by a bonus, so please return the submission."
 )
-"""True of everybody who is asked: Prolific's page is the first that says so to who took the last HIT."""
+"""True of everybody who did a part: Prolific's page is the first that says so to who took the last HIT."""
+_WHY_PAID = "What you did is paid by a bonus, so please return the submission."
 
 
 class Act(StrEnum):
@@ -196,28 +197,39 @@ class Payments:
 
     def _act(self, visit: Visit, status: str, reward: Decimal, happened: "Happened", *, held: bool) -> Act:
         """Do what is to be done for one visit; return what it was."""
-        act = act_on(status, visit, reward)
-        if act is Act.REFUSED and held:
-            # the rejection of what a bonus pays stays: once it is taken back, Prolific approves it in full
-            act = act_on("AWAITING REVIEW", visit, reward)
-            if act is not Act.APPROVE or not self.unreject(visit.session):
-                act = Act.BONUS
+        act, shown, asked_back = act_on(status, visit, reward), Decimal(0), True
+        if act is not Act.WAIT and (visit.due or visit.asked):  # the list is older than what is done by it
+            status, shown, asked_back = self._read(visit.session)
+            act = act_on(status, visit, reward)
+        if act is Act.REFUSED:
+            by_hand = max(Decimal(0), shown - visit.asked)
+            if held:
+                # the rejection of what a bonus pays stays: once taken back, Prolific approves it in full
+                whole = act_on("AWAITING REVIEW", visit, reward) is Act.APPROVE
+                if whole and self.unreject(visit.session):
+                    act = Act.APPROVE
+                else:
+                    status, shown, asked_back = self._read(visit.session)
+                    act = act_on(status, visit, reward)
+            elif by_hand < visit.due:
+                happened.rejected.append(visit.due - by_hand)
+                return act
+            act = Act.BONUS if act is Act.REFUSED else act
         if act is Act.APPROVE:
             self._decide(visit.session, {"action": "APPROVE"})
             status = "APPROVED"
-        elif act is Act.PART and not self._shown(visit.session) and self._approve_part(visit):
+        elif act is Act.PART and not shown and self._approve_part(visit):
             return Act.STANDS
-        elif act is Act.REFUSED:
-            happened.rejected.append(visit.due)
-        if act in (Act.WAIT, Act.REFUSED):
+        if act is Act.WAIT:
             return act
+        if status == "AWAITING REVIEW" and not asked_back:
+            self._ask_back(visit)
         by_approval = approved_for(status, visit, reward)
         if visit.due and by_approval > visit.approved_for:
             self.site.note_paid(visit.number, "approval")
         owed = visit.earned - by_approval
-        shown = self._shown(visit.session) if owed > 0 or visit.asked else Decimal(0)
         if owed > 0:
-            self._pay_bonus(visit, status, owed, shown, happened)
+            self._pay_bonus(visit, owed, shown, happened)
         if status == "APPROVED" and visit.asked and shown > max(owed, Decimal(0)):
             happened.twice.append((shown, shown - owed))
         else:
@@ -245,9 +257,7 @@ class Payments:
         self.site.note_paid(visit.number, "approval")
         return True
 
-    def _pay_bonus(
-        self, visit: Visit, status: str, owed: Decimal, shown: Decimal, happened: "Happened"
-    ) -> None:
+    def _pay_bonus(self, visit: Visit, owed: Decimal, shown: Decimal, happened: "Happened") -> None:
         """Pay what is missing of all bonuses that are owed; what was asked for before is only looked for."""
         missing, unseen = owed - shown, min(visit.asked, owed) - shown
         if unseen > 0:
@@ -255,8 +265,6 @@ class Payments:
             happened.later += missing - unseen
         if unseen > 0 or not visit.due:
             return
-        if status == "AWAITING REVIEW":
-            self._ask_back(visit.session)
         if missing <= 0:  # an own call is recorded before it is made
             happened.by_hand += shown > visit.asked
             self.site.note_paid(visit.number, "bonus")
@@ -289,16 +297,19 @@ class Payments:
                 "Add money to the workspace, then pay again.",
             )
 
-    def _shown(self, session: str) -> Decimal:
-        """Return the bonuses that Prolific shows for a submission."""
+    def _read(self, session: str) -> tuple[str, Decimal, bool]:
+        """Return a submission's status, the bonuses that Prolific shows, and whether it was asked back."""
         found = self.client.get(f"/api/v1/submissions/{session}/")
-        paid = found.get("bonus_payments") if isinstance(found, dict) else None
-        return sum((Decimal(str(cents)) for cents in paid or ()), Decimal(0)) * CENT
+        if not isinstance(found, dict):
+            raise self.client.odd("a submission")
+        shown = sum((Decimal(str(cents)) for cents in found.get("bonus_payments") or ()), Decimal(0))
+        return str(found.get("status")), shown * CENT, bool(found.get("return_requested"))
 
-    def _ask_back(self, session: str) -> None:
+    def _ask_back(self, visit: Visit) -> None:
         """Ask for the submission back, whose pay the bonus replaces; asking twice is harmless."""
-        path = f"/api/v1/submissions/{session}/request-return/"
-        self.client.call("POST", path, {"request_return_reasons": [_WHY_BACK]})
+        path = f"/api/v1/submissions/{visit.session}/request-return/"
+        why = _WHY_PAID if visit.whole else _WHY_BACK
+        self.client.call("POST", path, {"request_return_reasons": [why]})
 
     def reject(self, session: str, reason: str) -> None:
         """Reject a submission that is open: only ever because a person said so. A repeat is harmless."""
@@ -315,6 +326,8 @@ class Payments:
 
     def unreject(self, session: str) -> bool:
         """Take a rejection back, because a person said so; return whether Prolific did."""
+        if self._read(session)[1]:  # what a bonus pays stays rejected there
+            return False
         try:
             self._decide(session, {"action": "UNREJECT"})
         except RefusedError:
