@@ -132,6 +132,7 @@ def reject(result: "RejectResult") -> None:
     from prefjudge.words import printable
 
     if result.assignment_id:
+        notice(result.notices)
         say(f"{result.done} {result.assignment_id} of {result.worker_id}: {result.reason}")
     elif not result.disputes:
         say("no dispute waits for an answer")

@@ -240,12 +240,16 @@ class Recruiting(Protocol):
         """Return the calls by which ``recruit`` would let so many workers come for tasks like this one."""
         ...
 
-    def settle(self, *, held: bool = False) -> tuple[str, ...]:
+    def settle(self, *, held: bool = False, dry_run: bool = False) -> tuple[str, ...]:
         """Pay what was decided, each once, and let as many people come as the tasks still need.
 
         What a person decided there stands. Returns sentences: how it stands there, and what happened there.
-        ``held`` pays what was rejected.
+        ``held`` pays what was rejected; with ``dry_run`` nothing is done, and they say what that would be.
         """
+        ...
+
+    def is_paid(self, submission_id: str) -> bool:
+        """Return whether all is paid there that whoever made a submission has earned."""
         ...
 
     def steer(self, *, stop: bool | None = None, places: int | None = None) -> tuple[str, ...]:

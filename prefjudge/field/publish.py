@@ -641,11 +641,16 @@ def plan_recruiting(study: Study, crowd: Crowd, hits: Sequence[StudyHit]) -> tup
     return tuple(people.plan(example, sum(hit.assignments for hit in hits)))
 
 
-def settle_elsewhere(study: Study, crowd: Crowd, *, held: bool = False) -> tuple[str, ...]:
+def settle_elsewhere(
+    study: Study, crowd: Crowd, *, held: bool = False, dry_run: bool = False
+) -> tuple[str, ...]:
     """Pay people where they come from, where somebody else pays than who has decided."""
     # Returns how it stands there, and what a person decided, which stands; with `held` what was refused there
     # is paid.
-    return _noted(study, crowd.settle(held=held)) if isinstance(crowd, Recruiting) else ()
+    if not isinstance(crowd, Recruiting):
+        return ()
+    happened = crowd.settle(held=held, dry_run=dry_run)
+    return happened if dry_run else _noted(study, happened)
 
 
 def _noted(study: Study, happened: tuple[str, ...]) -> tuple[str, ...]:

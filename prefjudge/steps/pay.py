@@ -66,13 +66,12 @@ def pay(
     """
     opened = open_study(study)
     target = LIVE if live else SANDBOX
-    happened: tuple[str, ...] = ()
     with (open_crowd if dry_run else lock_crowd)(opened, target) as crowd:
         dues = find_dues(opened, target, held=held)
         if not dry_run:
             pay_dues(opened, crowd, dues)
             release_unused(opened, crowd, target)
-            happened = settle_elsewhere(opened, crowd, held=held)
+        happened = settle_elsewhere(opened, crowd, held=held, dry_run=dry_run)
         endpoint = crowd.endpoint
     with opened.transaction(write=False) as db:
         decided = count_decisions(db, target)

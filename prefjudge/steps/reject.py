@@ -4,7 +4,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from prefjudge.crowd.protocol import Crowd, Disputing
+from prefjudge.crowd.protocol import Crowd, Disputing, Recruiting
 from prefjudge.crowd.tasks import SubmissionState
 from prefjudge.errors import StudyError
 from prefjudge.field import pay as intents
@@ -34,7 +34,7 @@ class RejectResult(Shown):
     """What was rejected, answered or paid after all, and whose, by a pseudonym.
 
     ``done`` says which. Where no assignment was named all these are empty, and ``disputes`` has those that
-    wait for an answer.
+    wait for an answer. ``notices`` says what happened where the people come from.
     """
 
     assignment_id: str = ""
@@ -42,6 +42,7 @@ class RejectResult(Shown):
     reason: str = ""
     done: str = ""
     disputes: tuple[DisputeRow, ...] = ()
+    notices: tuple[str, ...] = ()
 
 
 def reject(
@@ -90,32 +91,37 @@ def reject(
     if not reason.strip():
         raise StudyError("a rejection needs a reason", 'Say what was wrong: --reason "…"')
     with lock_crowd(opened, target) as crowd:
-        worker, done = _decide(opened, crowd, target, assignment, reason, overturn=overturn)
+        worker, done, happened = _decide(opened, crowd, target, assignment, reason, overturn=overturn)
         if done != REJECTED:
             count_disputes(opened, crowd, target, again_after=0)
     return RejectResult(
-        assignment_id=assignment, worker_id=opened.opaque("worker", worker), reason=reason, done=done
+        assignment_id=assignment,
+        worker_id=opened.opaque("worker", worker),
+        reason=reason,
+        done=done,
+        notices=happened,
     )
 
 
 def _decide(
     study: Study, crowd: Crowd, target: str, assignment: str, reason: str, *, overturn: bool
-) -> tuple[str, str]:
-    """Do what is asked for; return the worker, and what was done."""
+) -> tuple[str, str, tuple[str, ...]]:
+    """Do what is asked for; return the worker, what was done, and what happened elsewhere."""
     if overturn:
         settle_elsewhere(study, crowd)  # what was paid so far is for what was earned so far
         worker = _overturn(study, crowd, target, assignment, reason)
-        settle_elsewhere(study, crowd)
-        return worker, "paid after all"
+        happened = settle_elsewhere(study, crowd)
+        paid = not isinstance(crowd, Recruiting) or crowd.is_paid(assignment)
+        return worker, "paid after all" if paid else "taken back here; it is not paid yet there", happened
     for due in find_dues(study, target):
         if due.assignment_id == assignment:
             withdraw(study, crowd, due, reason)
-            return due.worker_id, REJECTED
+            return due.worker_id, REJECTED, ()
     if _is_rejected(study, assignment) and isinstance(crowd, Disputing):
         for one in crowd.disputes():
             if one.submission_id == assignment:
                 crowd.uphold(assignment, reason)
-                return one.worker_id, "answered"
+                return one.worker_id, "answered", ()
     raise StudyError(
         f"{assignment} is not an assignment of this study that waits for a decision",
         f"See: {command('pay', study.folder, target)} --dry-run; "

@@ -202,7 +202,13 @@ def test_what_was_rejected_there_is_not_paid_before_a_person_says_so_here(desk: 
         assert "2 submissions with accepted work were rejected on Prolific, and $2.80 of it is not" in said
         assert said.endswith("prefjudge pay mine --live --held")
         assert (desk.platform.paid, desk.platform.spent()) == ([], 0)
-    for held in (True, True, False):
+    ways = "$2.00 of it by taking a rejection back (1 rejection); $0.80 of it by a bonus, and the rejection"
+    visits = tuple(desk.site.kept.values())
+    for told in (desk.payments.foresee(visits, desk.listed()), desk.settle(held=True)):
+        assert told[0].startswith("$2.80 ")
+        assert f"for 2 submissions that a person rejected on Prolific: {ways} stays (1 rej" in told[0]
+    assert desk.payments.foresee(tuple(desk.site.kept.values()), desk.listed()) == ()
+    for held in (True, False):
         assert desk.settle(held=held) == ()
     assert [one.status for one in desk.platform.submissions.values()] == ["APPROVED", "REJECTED"], (
         "what a bonus pays is not approved in full, too"
@@ -285,8 +291,25 @@ def test_what_was_rejected_there_after_a_bonus_stays_so_when_the_rest_is_paid(de
     desk.platform.turn_into("part", "REJECTED")
     desk.site.kept[2] = replace(desk.site.kept[2], earned=Decimal("2.00"), assignments={"32": "Approved"})
     assert "was rejected on Prolific, and $1.20 of it is not paid" in desk.settle()[0]
-    assert desk.settle(held=True) == ()
+    assert "$1.20 is paid now for 1 submission" in desk.settle(held=True)[0]
     assert (desk.platform.submissions["part"].status, desk.platform.paid[1:]) == ("REJECTED", [("part", 120)])
+
+
+def test_a_part_approved_while_a_bonus_is_unseen_counts(desk: Desk) -> None:
+    desk.platform.delayed = True
+    desk.settle()
+    desk.platform.turn_into("part", "PARTIALLY APPROVED")
+    assert "; 1 approved in part since: that part counts, so pay only the rest, if" in desk.settle()[0]
+    assert not desk.payments.is_paid(desk.site.kept[2])
+    desk.platform.show_bonuses()
+    assert desk.settle() == ()
+    assert desk.payments.is_paid(desk.site.kept[2])
+
+
+def test_of_two_parts_that_were_approved_there_nobody_knows_whose_is_what(desk: Desk) -> None:
+    for session in ("whole", "part"):
+        desk.platform.turn_into(session, "PARTIALLY APPROVED")
+    assert "2 submissions were approved in part on Prolific: by whom" in " | ".join(desk.settle())
 
 
 def test_no_second_bonus_is_asked_for_before_the_first_is_seen(

@@ -218,7 +218,8 @@ def test_what_a_person_did_at_prolific_stands_and_is_said(study: Path, platform:
     paid = pay(study, live=True, held=True)
     assert [session for session, _ in platform.paid] == [rejected]
     assert platform.submissions[rejected].status == "REJECTED", "a bonus pays the part"
-    assert not any("rejected on Prolific" in one for one in paid.notices)
+    assert not any("of it is not paid" in one for one in paid.notices)
+    assert "by a bonus, and the rejection stays (1 rejection)" in " | ".join(paid.notices)
     resumed = publish(study, stop=False)
     assert resumed.warnings == status(study, confidence=False).notices
     assert resumed.warnings[0].startswith("on Prolific the study is active: 3 of 8 places taken")
@@ -374,6 +375,34 @@ def test_a_part_that_a_person_approved_is_for_what_was_earned_before_an_overturn
     reject(study, odd, reason="It was our mistake.", overturn=True, live=True)
     assert words in " | ".join(pay(study, live=True).notices)
     assert platform.paid == [(one.id, 200)] * (1 + paid)
+
+
+@pytest.mark.parametrize("by_hand", [0, 150, 200])
+def test_an_overturn_says_whether_prolific_has_paid(study: Path, platform: Platform, by_hand: int) -> None:
+    publish(study, live=True, yes=True)
+    assert People(study, platform).come("odd")
+    collect(study, live=True)
+    (odd,) = pay(study, live=True, dry_run=True, held=True).dues
+    reject(study, odd.assignment_id, reason="NO_DATA: nothing in it is an answer", live=True)
+    (one,) = platform.submissions.values()
+    if by_hand:
+        platform.pay(one.id, by_hand)
+    said = reject(study, odd.assignment_id, reason="It was our mistake.", overturn=True, live=True)
+    assert (said.done == "paid after all") == (by_hand != 150)
+    assert ("rejected on Prolific, and $0.50 of it is not paid" in " | ".join(said.notices)) == (
+        by_hand == 150
+    )
+    before = platform.spent()
+    told = pay(study, live=True, dry_run=True, held=True).notices
+    assert told[0:1] == (
+        (
+            "$0.50 would be paid for 1 submission that a person rejected on Prolific: $0.50 of "
+            "it by a bonus, and the rejection stays (1 rejection)"
+        ),
+    ) * (by_hand == 150)
+    assert platform.spent() == before
+    pay(study, live=True, held=True)
+    assert platform.spent() == platform.cost(by_hand) + platform.cost(200 - by_hand)
 
 
 def test_nobody_is_paid_after_all_who_is_forgotten(study: Path, platform: Platform) -> None:

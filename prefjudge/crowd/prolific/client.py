@@ -137,8 +137,8 @@ class Client:
             )
         return cents, currency
 
-    def charged(self, study_id: str) -> tuple[int, int]:
-        """Return the cents that a study has cost so far, fees included, and the rewards of these."""
+    def charged(self, study_id: str) -> tuple[int, int, int]:
+        """Return the cents that a study has cost so far, fees included, and its rewards and bonuses."""
         found = self.get(f"/api/v1/studies/{study_id}/cost/")
         try:
             rewards, bonuses = (
@@ -146,7 +146,7 @@ class Client:
                 for kind in ("rewards", "bonuses")
             )
             both = round(sum(rewards.values())) + round(sum(bonuses.values()))
-            return both, round(rewards.get("rewards", 0))
+            return both, round(rewards.get("rewards", 0)), round(bonuses.get("rewards", 0))
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise self.odd("the cost of a study") from error
 

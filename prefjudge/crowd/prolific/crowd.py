@@ -413,13 +413,23 @@ class ProlificCrowd(HitCrowd):
             if read_annotation(hit.get("RequesterAnnotation") or "") is None and count_outstanding(hit):
                 self.close(hit["HITId"])
 
-    def settle(self, *, held: bool = False) -> tuple[str, ...]:
+    def is_paid(self, submission_id: str) -> bool:
+        """Return whether Prolific has paid all that the visit of an assignment has earned."""
+        found = self._visit_of(submission_id)
+        return found is None or found[0].is_paid(found[1])
+
+    def settle(self, *, held: bool = False, dry_run: bool = False) -> tuple[str, ...]:
         """Pay at Prolific what was decided here, and fit the number of people to what is still on offer.
 
         With ``held`` a person has looked at what was rejected at Prolific: it is paid, too. Returns how the
         study stands there, and what a person did there.
         """
-        study, outstanding = self.find(), self._outstanding()
+        study = self.find()
+        if dry_run:
+            if study is None or study.status == "UNPUBLISHED" or not held:
+                return ()
+            return self._payments(study).foresee(self._site.visits(), self.submissions.read(study))
+        outstanding = self._outstanding()
         draft = study is not None and study.status == "UNPUBLISHED"
         if study is None or (draft and not self._studies.is_kept(study)):
             # only who publishes makes one: a person may have deleted it there, or copied it
@@ -471,7 +481,7 @@ class ProlificCrowd(HitCrowd):
         counts = ", ".join(f"{statuses.count(one)} {one.lower()}" for one in dict.fromkeys(statuses))
         used = sum(one not in _FREED for one in statuses)
         currency = self._prolific.balance(self.account.workspace)[1]
-        charged, rewards = self._prolific.charged(study.study_id)
+        charged, rewards, bonuses = self._prolific.charged(study.study_id)
         said = [
             f"on Prolific the study is {study.status.lower()}: {used} of {many(study.places, 'place')} taken"
             f"{f' ({counts})' if counts else ''}, {self._compared(charged, visits)} {currency} charged"
@@ -494,7 +504,7 @@ class ProlificCrowd(HitCrowd):
                 f"the reward was changed on Prolific: it pays {study.reward * CENT:.2f} for a visit, and the "
                 f"HITs say {here * CENT:.2f}"
             )
-        else:
+        elif bonuses * CENT >= sum(one.asked for one in visits):  # else whose part is on top is not known yet
             said += self._parts_differ(study, listed, visits, rewards)
         needed = max(used, self._wanted(outstanding, listed, visits))
         if outstanding and study.places > needed:

@@ -93,6 +93,7 @@ _LATE = (
     ", long after: look at the study's submissions there, and pay what is missing by hand; nothing is asked "
     "for twice, and the next `prefjudge pay` finds it"
 )
+_SINCE = "approved in part since: that part counts, so pay only the rest, if the bonus does not show"
 _LEAST_SHARE, _MOST_SHARE = 8, 99
 """Percent of the reward that Prolific approves in part."""
 _WHY_PART = "Paid for the tasks that you did: you stopped early, or there were no more for you."
@@ -202,7 +203,7 @@ class Payments:
             status, shown, asked_back = self._read(visit.session)
             act = act_on(status, visit, reward)
         if act is Act.REFUSED:
-            by_hand = max(Decimal(0), shown - visit.asked)
+            rest = _rest_of(visit, shown)
             if held:
                 # the rejection of what a bonus pays stays: once taken back, Prolific approves it in full
                 whole = act_on("AWAITING REVIEW", visit, reward) is Act.APPROVE
@@ -211,8 +212,10 @@ class Payments:
                 else:
                     status, shown, asked_back = self._read(visit.session)
                     act = act_on(status, visit, reward)
-            elif by_hand < visit.due:
-                happened.rejected.append(visit.due - by_hand)
+                if rest and act in (Act.APPROVE, Act.REFUSED):
+                    happened.overruled.append((rest, act is Act.APPROVE))
+            elif rest:
+                happened.rejected.append(rest)
                 return act
             act = Act.BONUS if act is Act.REFUSED else act
         if act is Act.APPROVE:
@@ -234,9 +237,28 @@ class Payments:
             happened.twice.append((shown, shown - owed))
         else:
             happened.whole += owed < 0 and not visit.whole
+        happened.parts += act is Act.STANDS and status == "PARTIALLY APPROVED" and visit.due > 0
+        happened.since += status == "PARTIALLY APPROVED" and shown < min(visit.asked, owed)
         happened.in_part += act is Act.STANDS and status == "PARTIALLY APPROVED" and visit.whole
         happened.returned += status == "RETURNED" and visit.whole
         return act
+
+    def is_paid(self, visit: Visit) -> bool:
+        """Return whether Prolific shows all that a visit has earned as paid."""
+        status, shown, _ = self._read(visit.session)
+        owed = visit.earned - approved_for(status, visit, self.study.reward * CENT)
+        return not visit.due and shown >= min(visit.asked, owed)
+
+    def foresee(self, visits: Sequence[Visit], listed: Mapping[str, Submission]) -> tuple[str, ...]:
+        """Return what `settle` would pay with ``held`` for what was rejected there; nothing is done."""
+        each, reward = list[tuple[Decimal, bool]](), self.study.reward * CENT
+        for visit in visits:
+            status = listed[visit.session].status if visit.session in listed else ""
+            if act_on(status, visit, reward) is Act.REFUSED:
+                _, shown, _ = self._read(visit.session)
+                whole = act_on("AWAITING REVIEW", visit, reward) is Act.APPROVE and not shown
+                each += [(_rest_of(visit, shown), whole)] if _rest_of(visit, shown) else []
+        return (_overruled(each, "would be paid"),) if each else ()
 
     def _approve_part(self, visit: Visit) -> bool:
         """Approve a submission for a part of its reward; False where Prolific does not offer that.
@@ -343,11 +365,15 @@ class Happened:
 
     def __init__(self, study: str) -> None:
         self._study = study
-        self.whole = self.in_part = self.returned = self.by_hand = self.for_nothing = 0
+        self.parts = self.since = self.whole = self.in_part = self.returned = self.by_hand = (
+            self.for_nothing
+        ) = 0
         self.unseen: list[tuple[Decimal, str]] = []
         """Bonuses that were asked for: what each pays, and since when."""
         self.later = Decimal(0)
         """What is asked for once these are seen."""
+        self.overruled: list[tuple[Decimal, bool]] = []
+        """What was paid for submissions that were rejected there, and whether that was taken back there."""
         self.rejected: list[Decimal] = []
         """What is not paid for submissions that were rejected there."""
         self.twice: list[tuple[Decimal, Decimal]] = []
@@ -366,6 +392,7 @@ class Happened:
                 f"{many(len(self.unseen), 'bonus', 'bonuses')} of ${sum(owed for owed, _ in self.unseen)} "
                 f"asked for and not seen yet on Prolific{_LATE if late else '; it pays within some minutes'}"
                 f"{f'; ${self.later} more is asked for then' if self.later else ''}"
+                f"{f'; {self.since} {_SINCE}' if self.since else ''}"
             )
         if self.rejected:
             yield (
@@ -385,6 +412,13 @@ class Happened:
             )
 
     def _done(self) -> Iterator[str]:
+        if self.overruled:
+            yield _overruled(self.overruled, "is paid now")
+        if self.parts > 1:
+            yield (
+                f"{self.parts} submissions were approved in part on Prolific: by whom, and what each got, is "
+                "not known here, only what all got together"
+            )
         if self.whole:
             yield (
                 f"{many(self.whole, 'submission')} done in part {_were(self.whole)} approved on Prolific, "
@@ -407,6 +441,25 @@ class Happened:
         ):
             if count:
                 yield f"{many(count, 'submission')} {what.format(_were(count))}"
+
+
+def _rest_of(visit: Visit, shown: Decimal) -> Decimal:
+    """Return what is due of a rejected submission beyond what a person has paid by a bonus."""
+    return max(Decimal(0), visit.due - max(Decimal(0), shown - visit.asked))
+
+
+def _overruled(each: Sequence[tuple[Decimal, bool]], what: str) -> str:
+    back = [amount for amount, taken_back in each if taken_back]
+    stay = [amount for amount, taken_back in each if not taken_back]
+    ways = [
+        f"${sum(amounts)} of it by {way} ({many(len(amounts), 'rejection')})"
+        for way, amounts in (("taking a rejection back", back), ("a bonus, and the rejection stays", stay))
+        if amounts
+    ]
+    return (
+        f"${sum(amount for amount, _ in each)} {what} for {many(len(each), 'submission')} that a person "
+        f"rejected on Prolific: {'; '.join(ways)}"
+    )
 
 
 def _were(count: int) -> str:
