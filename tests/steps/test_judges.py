@@ -168,7 +168,7 @@ def test_what_is_rehearsed_says_so_everywhere_until_it_is_not(
     noted = {name for name in found if name.endswith(".rehearsal.txt")}
     assert {name.removesuffix(".rehearsal.txt") for name in noted} == {
         *("preference", "leaderboard", "leaderboard.per-query", "winratio", "pairs", "matrix"),
-        *("tests", "tests.reciprocal-ranks", "tests.outcomes", "preferences", "resolutions"),
+        *("tests", "tests.reciprocal-ranks", "tests.outcomes", "preferences", "resolutions", "likely"),
     }
     drawn = {name for name in found if name.endswith(".svg") and " " not in name}
     silent = []

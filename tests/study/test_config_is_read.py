@@ -78,7 +78,9 @@ class Reads(ast.NodeVisitor):
             case ast.Tuple(elts=names), ast.Tuple(elts=values):
                 pairs = [(name, self.place(value)) for name, value in zip(names, values, strict=True)]
             case ast.Tuple(elts=names), ast.Call(func=ast.Name(id=function)) if function in self.returned:
-                pairs = list(zip(names, self.returned[function], strict=True))
+                pairs = list(
+                    zip(names, self.returned[function], strict=False)
+                )  # tuple[str, ...] has two, too
             case target, value:
                 pairs = [(target, self.place(value))]
         for name, place in pairs:

@@ -168,6 +168,7 @@ class Bundle:
             self._add(name, rows, write)
         chances, _ = assess_best(self.study, self.best)
         if chances is not None:
+            write_stamp(self.folder / LIKELY, stamp_of(self.rehearsal))
             self._add_lines(LIKELY, likely_rows(resolved_queries(self.best.resolutions, chances)))
         self._add_lines(LOG, map(self.rows.judgment, self.log))
         self._add_lines(WORK, map(self.rows.assignment, self.assignments))
