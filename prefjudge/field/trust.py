@@ -100,12 +100,22 @@ def hold_workers(study: Study, names: Sequence[str]) -> None:
             f"`prefjudge workers {quoted(study.folder)}` names them.",
         )
     held = dict.fromkeys(ids[name] for name in names)
-    if kept := held.keys() & decisions_on_workers(study).keep.keys():
-        name = study.opaque("worker", min(kept))
-        raise ConfigError(f"[screening] of study.toml keeps {name}", f"Delete the line keep.{name} first.")
+    decided = decisions_on_workers(study)
+    for verb, those in (("keep", decided.keep), ("drop", decided.drop)):
+        if both := held.keys() & those.keys():
+            name = study.opaque("worker", min(both))
+            raise ConfigError(
+                f"[screening] of study.toml {verb}s {name}", f"Delete the line {verb}.{name} first."
+            )
     with study.transaction() as db:
+        barred = load_barred(db, target)
         for worker in held:
-            save_barred(db, target, worker, f"{HELD}: by hand", time.time())
+            before = barred.get(worker, "")
+            if before.startswith(HELD):
+                continue
+            forget_barred(db, target, worker)  # the votes of whom a miss barred may have counted till then
+            reason = f"{HELD}: by hand" + (f"; {before}" if before else "")
+            save_barred(db, target, worker, reason, time.time())
         untold = dict.fromkeys([*_untold(db, target), *held])
         save_setting(db, f"{_UNTOLD}{target}", json.dumps([*untold]))
 

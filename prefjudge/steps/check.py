@@ -241,6 +241,8 @@ def check(
     )
     with working(workers, paths) as executor:
         checked = tuple(each_run(work, paths_of(paths), executor))
+    if candidates and not any(file.kind == "run" for file in checked):
+        raise InputError("--candidates are those that a run re-ranks, and no run is given", "Name the run.")
     runs = [file.health for file in checked if file.health]
     return CheckResult(files=checked, identical=tuple(identical_runs(runs)), manifest=())
 
@@ -287,7 +289,9 @@ def _read_candidates(path: str | Path) -> Qrels:
             rows = [(number, line.split(b"\t", 2)) for number, line in block.lines()]
             for number in [number for number, cells in rows if len(cells) < 2]:
                 problems.add(number, 1, "there is no tab", b"", "Write each line as: query, tab, document.")
-            of_query, of_doc = ([decode(cells[place]) for _, cells in rows if cells[1:]] for place in (0, 1))
+            of_query, of_doc = (
+                [decode(cells[place].strip()) for _, cells in rows if cells[1:]] for place in (0, 1)
+            )
             parts.append(np.stack([queries.encode(of_query), docs.encode(of_doc)]))
     query, doc = np.concatenate(parts, axis=1)
     return Qrels.all_relevant("candidates", tuple(queries), tuple(docs), query, doc)
@@ -302,7 +306,10 @@ def _refuse_others(candidates: Qrels, path: str | Path) -> None:
         query, doc = held.queries[held.query[others[0]]], held.docs[held.doc[others[0]]]
         of = many(np.unique(held.query[others]).size, "query")
         what = f"{many(others.size, 'result')} of {of} are no candidates, such as {doc!r} of query {query!r}"
-        raise InputError(f"{path}: {what}", "Re-rank the given candidates alone.")
+        hint = "Re-rank the given candidates alone."
+        if others.size == held.doc.size:
+            hint = "Is it the right file of candidates? Each of its lines is: query, tab, document."
+        raise InputError(f"{path}: {what}", hint)
 
 
 def _check_file(

@@ -498,7 +498,10 @@ def workers(
     if hold and opened is not None:
         hold_workers(opened, hold)
     found = examine_workers(opened, judgments=judgments, golds=golds, model=model, ids=ids)
-    held = f"{many(len(hold), 'worker is', 'workers are')} held from the next `collect` on, until you decide"
+    held = (
+        f"{many(len({*hold}), 'worker is', 'workers are')} held from the next `collect` on, until you "
+        "decide: a line keep.NAME or drop.NAME, with a reason, in [screening] of study.toml"
+    )
     return replace(found, notices=(held, *found.notices)) if hold else found
 
 

@@ -34,7 +34,7 @@ def test_names_are_read_back(name: str) -> None:
      "sure", "sure:0", "sure:101", "sure:80x0", "sure:80x", "sure:nan", "sure:-1", "sure:1e1", "sure:80x1001",
      "sure:80/", "sure:80/0", "sure:80/4x2", "sure/400",
      "2=", "=sure:80", "2=sure:80,", "2=sure:80,2=sure:90", "0=sure:80", "2=default", "2=3=sure:80",
-     "leading:2", "loss", "loss:0", "loss:x"],
+     "leading:2", "loss", "loss:0", "loss:x", "loss:0.03", "loss:50", "sure:0.8"],
 )  # fmt: skip
 def test_other_names_are_refused(wrong: str) -> None:
     with pytest.raises(ValueError, match="no strategy"):

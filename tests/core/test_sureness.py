@@ -130,6 +130,7 @@ def test_a_resolved_query_tells_all_and_probabilities_where_they_are_known() -> 
     assert list(by_id["sure"].p_best.items()) == [("a", 0.05), ("b", 0.95)]
     likely = {one.query_id: one.likely for one in by_id.values()}
     assert (likely["sure"], likely["one"]) == (("b",), ("b", "a"))
+    assert (by_id["sure"].among, by_id["one"].among) == ("b: 0.95", "any candidate")
     assert all(one.p_best == {} for one in resolved_queries(FOUND, None))
 
 

@@ -35,12 +35,17 @@ def test_a_run_that_re_ranks_holds_the_candidates_alone(tmp_path: Path) -> None:
     texts = write(tmp_path / "top.tsv", "q1\ta\twhat?\ttext", "q1\tb\twhat?\tmore text", "q2\ta\twho?\ttext")
     run = write(tmp_path / "top.run", "q1 Q0 a 1 2 r", "q1 Q0 b 2 1 r", "q2 Q0 a 1 1 r")
     other = write(tmp_path / "other", "q1 Q0 b 1 3 r", "q1 Q0 c 2 2 r", "q2 Q0 b 1 1 r", "q3 Q0 a 1 1 r")
-    for candidates in (texts, run):
+    two = write(tmp_path / "two.tsv", "q1\ta \r", "q1\tb\r", "q2\ta\r")
+    for candidates in (texts, run, two):
         good, bad = check([run, other], candidates=candidates).files
         assert (good.ok, bad.ok) == (True, False)
         assert "3 results of 3 queries are no candidates, such as 'c' of query 'q1'" in bad.errors[0]
     with pytest.raises(InputError, match="there is no tab"):
         check([run], candidates=write(tmp_path / "odd", "q1\ta\twhat?\ttext", "q1 a"))
+    (bad,) = check([run], candidates=write(tmp_path / "swapped", "a\tq1", "b\tq1")).files
+    assert "Is it the right file of candidates?" in bad.hint
+    with pytest.raises(InputError, match="no run is given"):
+        check([write(tmp_path / "qrels", "q1 0 a 1")], candidates=texts)
 
 
 def test_a_bad_file_is_a_result_with_every_problem(tmp_path: Path) -> None:

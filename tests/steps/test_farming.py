@@ -37,6 +37,7 @@ from prefjudge.study.people import (
     count_votes,
     load_allowances,
     load_undecided,
+    load_workers,
     save_exclusion,
 )
 from prefjudge.study.pools import load_active_gold, load_pairs_by_number
@@ -255,9 +256,19 @@ def test_accounts_of_one_person_are_shown_together_and_held_by_one_command(serve
     with pytest.raises(InputError, match="--hold holds workers of a study"):
         workers(hold=[first])
     assert status(served).barred == {}
+    with study.transaction(write=False) as db:
+        known_ids = load_workers(db)
+    ids = {study.opaque("worker", one): one for one in known_ids}
+    with study.transaction() as db:  # as if the second had missed gold, and the votes before it counted
+        save_barred(db, "sandbox", ids[second], "missed 1 of 3 gold pairs", 0.0)
     held = workers(served, hold=[first, second])
-    assert held.notices[0] == "2 workers are held from the next `collect` on, until you decide"
-    assert {row.barred for row in held.workers} == {f"{HELD}: by hand"}
+    assert held.notices[0].startswith(
+        "2 workers are held from the next `collect` on, until you decide: a line "
+    )
+    assert {row.worker: row.barred for row in held.workers} == {
+        first: f"{HELD}: by hand",
+        second: f"{HELD}: by hand; missed 1 of 3 gold pairs",
+    }
     collect(served)
     assert (list(map(take_all, accounts)), count(served)) == ([0, 0], 0)
     config.write_text(f'{config.read_text()}\n[screening]\nkeep.{first} = "one of two at a desk"\n')
@@ -265,6 +276,9 @@ def test_accounts_of_one_person_are_shown_together_and_held_by_one_command(serve
     assert (set(status(served).barred), count(served) > 0) == ({second}, True)
     with pytest.raises(ConfigError, match=f"keeps {first}"):
         workers(served, hold=[first])
+    config.write_text(f'{config.read_text()}drop.{second} = "the other of the two"\n')
+    with pytest.raises(ConfigError, match=f"drops {second}"):
+        workers(served, hold=[second])
 
 
 class FollowingMind:

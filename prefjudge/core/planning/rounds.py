@@ -98,7 +98,8 @@ def parse_strategy(text: str) -> Strategy:
         raise ValueError(
             (f"{gone} is gone: sure finds as many winners with fewer votes" if gone else "")
             or f"no strategy {text!r}: choose from default, round-robin:VOTES, sure:PERCENT, loss:PERCENT, "
-            "runs:PERCENT, or one for each size of pool, such as 4=round-robin:3,6=sure:80"
+            "runs:PERCENT, or one for each size of pool, such as 4=round-robin:3,6=sure:80; a percentage is "
+            "at least 1, as in sure:80, and that of loss below 50"
         ) from None
     return found
 
@@ -109,6 +110,8 @@ def _parse_one(text: str) -> Strategy:
         return _parse_sure(rest)
     if kind == "loss":
         made = _parse_sure(rest)
+        if made.level >= 0.5:  # by half the votes nobody prefers the best
+            raise ValueError
         return replace(made, level=1.0, loss=made.level)
     if kind == "runs":
         sure, *named = rest.split(":")
@@ -129,7 +132,7 @@ def _parse_sure(text: str) -> Sure:
     spent, limited, patience = text.partition("/")
     percent, _, rounds = spent.partition("x")
     whole, _, fraction = percent.partition(".")
-    if not (whole + fraction).isascii() or not (whole + fraction).isdigit() or not 0 < float(percent) <= 100:
+    if not (whole + fraction).isascii() or not (whole + fraction).isdigit() or not 1 <= float(percent) <= 100:
         raise ValueError
     made = Sure(
         float(percent) / 100,

@@ -89,6 +89,8 @@ class Resolution:
         """The likely candidates with the probability that one is the best: ``d3 or d7: 0.93``."""
         if not self.likely:
             return ""
+        if 1 < len(self.likely) == self.pool_size:
+            return "any candidate"
         names = some(self.likely, 2, between=" or ")
         return f"{names}: {chance_text(sum(self.p_best[doc] for doc in self.likely))}"
 
