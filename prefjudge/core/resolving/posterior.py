@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import count, islice
-from typing import Any
 
 import numpy as np
 import scipy
@@ -334,22 +333,6 @@ def rotations(size: int, rng: np.random.Generator, *, many: int) -> Floats:
     return np.asarray(q * np.sign(np.diagonal(r, axis1=1, axis2=2))[:, None, :])
 
 
-_turned: dict[tuple[int, int, str], tuple[Floats, Any]] = {}
-
-
-def _same_rotations(size: int, rng: np.random.Generator, *, many: int) -> Floats:
-    """Return `rotations`, kept for models that are compared: all of them begin with one state of ``rng``."""
-    bits = rng.bit_generator
-    key = size, many, str(bits.state)
-    kept = _turned.get(key)
-    if kept is None:
-        if len(_turned) >= 64:  # sizes of pools
-            _turned.clear()
-        kept = _turned[key] = rotations(size, rng, many=many), bits.state
-    found, bits.state = kept
-    return found
-
-
 def _primes() -> Iterator[int]:
     return (p for p in count(2) if all(p % q for q in range(2, int(p**0.5) + 1)))
 
@@ -559,7 +542,7 @@ def log_evidences(
     assert fit is not None, "draws of strengths come from about it"
     # Each query has its own, as errors that were alike in all would add up. Of large pools some are enough.
     many = max(1 + _AGAIN, min(apart, _ROTATIONS // k**2))
-    turns = _same_rotations(k - 1, rng, many=many)
+    turns = rotations(k - 1, rng, many=many)
     model, first = _model(scale, lapses, n), np.arange(n) % apart
     found = np.empty(n)
     for some, _, logs in _samples(votes, fit, model, draws, turns, first, cast):
