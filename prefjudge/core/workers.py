@@ -510,13 +510,13 @@ class Turns:
     submitted: Floats
 
 
-def find_persons(turns: Turns, *, level: float = PERSON_LEVEL) -> tuple[SuspectedPerson, ...]:
+def find_persons(turns: Turns) -> tuple[SuspectedPerson, ...]:
     """Find accounts that begin when another of them stops, more often than chance brings together.
 
     The chance is that the stops near each beginning were spread evenly over the minutes around it (a jitter
     test). The level is divided among all groups that there could be, so that any search for one is fair.
     """
-    found = sorted(group for soon, near in _SCALES for group in _groups(turns, soon, near, log(level)))
+    found = sorted(group for soon, near in _SCALES for group in _groups(turns, soon, near, log(PERSON_LEVEL)))
     persons: list[SuspectedPerson] = []
     used: set[int] = set()
     for chance, members, text in found:

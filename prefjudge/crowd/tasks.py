@@ -77,9 +77,6 @@ class PaidBonus:
     reason: str
 
 
-# A task: its page, who may take it, what it pays, and its progress.
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerGroup:
     """A group of workers, known by its name; its members may read the ``notice``.

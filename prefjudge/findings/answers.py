@@ -44,8 +44,6 @@ from prefjudge.study.progress import (
 from prefjudge.study.store import QRELS_FILE, Study, advised, live_since, save_setting
 from prefjudge.words import many
 
-# A study's best answers: one source for its page, its release, its leaderboards and its challenges.
-
 
 class BestAnswers:
     """A study's best-known answers, and the judgments and tournaments behind them, whose winners they are.

@@ -360,8 +360,6 @@ def _dollars(amount: Decimal) -> str:
     return f"${amount.quantize(Decimal('0.0001'))}"
 
 
-# Asks a language model about a study's pairs: an extra, distrusted assessor.
-
 KEY_VARIABLE = "PREFJUDGE_MODEL_KEY"
 PROMPT_FILE = "model_prompt.txt"
 _BATCH = 64

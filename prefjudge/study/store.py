@@ -71,8 +71,6 @@ def drop_settings(db: Connection, prefix: str) -> None:
     db.execute("DELETE FROM settings WHERE substr(key, 1, length(:prefix)) = :prefix", prefix=prefix)
 
 
-# A study: one folder, one config, one seed, one store.
-
 CONFIG_FILE = "study.toml"
 SCHEMA_FILE = "study.schema.json"
 """By which editors complete and check the config: its first line names it."""

@@ -332,8 +332,6 @@ def _handler(page: LivePage) -> type[BaseHTTPRequestHandler]:
     return Handler
 
 
-# Writes a study's report, as one HTML page or many: leaderboards, changed answers, and how it was judged.
-
 REPORT_FILE = "report.html"
 
 
