@@ -365,8 +365,9 @@ def allow_more(
 ) -> tuple[int, bool]:
     """Let each worker take as many HITs as were screened, and as many more as the ladder of trust gives.
 
-    Where the study is ``stuck``, who has done their share goes on. Returns how many have, and wait for
-    others, and whether anybody may take more than before.
+    Where the study is ``stuck``, who has done their share goes on; ``again``, as nothing has come, also where
+    all others have judged pairs of what is open. Returns how many have done it, and wait for others, and
+    whether anybody may take more than before.
     """
     if not climbs(study):
         return 0, False
@@ -375,7 +376,7 @@ def allow_more(
         records, barred = load_gold_records(db, target), load_barred(db, target)
         allowed = load_allowances(db, target)
         published, gold = sum(count_hits(db, target).values()), len(load_active_gold(db))
-        active, open_hits = load_active(db, target), load_takers(db, target)
+        active, open_hits = load_active(db, target), load_takers(db, target, judged=again)
     climbing = {worker: record for worker, record in sorted(records.items()) if worker not in barred}
     if not climbing:
         return 0, False

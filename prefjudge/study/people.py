@@ -221,14 +221,14 @@ def load_active(db: Connection, target: str) -> set[str]:
     return set(db.values(sql, target=target))
 
 
-def load_takers(db: Connection, target: str) -> list[set[str]]:
-    """Return who has submitted each open HIT of a target, and may not take it again."""
-    had = db.lists(
-        "SELECT hit_key, worker_id FROM hits LEFT JOIN assignments USING (hit_key) "
-        "WHERE target = :target AND status = :open",
-        target=target,
-        open=HitStatus.OPEN,
-    )
+def load_takers(db: Connection, target: str, *, judged: bool) -> list[set[str]]:
+    """Return who has submitted each open HIT of a target, or, if asked, has ``judged`` one of its pairs."""
+    where = "WHERE target = :target AND status = :open"
+    sql = f"SELECT hit_key, worker_id FROM hits LEFT JOIN assignments USING (hit_key) {where}"
+    if judged:
+        pairs = "hits JOIN slots USING (hit_key) JOIN judgments USING (pair_id)"
+        sql += f" UNION SELECT hit_key, worker_id FROM {pairs} {where}"
+    had = db.lists(sql, target=target, open=HitStatus.OPEN)
     return [set(workers) - {None} for workers in had.values()]
 
 

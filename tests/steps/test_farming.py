@@ -372,10 +372,11 @@ def test_a_cap_ends_the_climb(served: Path, monkeypatch: pytest.MonkeyPatch) -> 
         collect(served)
 
 
+@pytest.mark.parametrize("asked_again", [False, True])
 def test_who_has_had_all_that_is_open_keeps_no_others_from_it(
-    served: Path, monkeypatch: pytest.MonkeyPatch
+    served: Path, monkeypatch: pytest.MonkeyPatch, asked_again: bool
 ) -> None:
-    """Else the last HIT waits for ever: one worker has had it, and the others have done their share."""
+    """Else the last HIT waits for ever: one has had its pairs, and the others have done their share."""
     monkeypatch.setattr(trust, "_cap", lambda *given: 9 if len(given[-1]) == 1 else 2)
     first, second = person(served, "first"), person(served, "second")
     for more in (second, first):
@@ -391,8 +392,18 @@ def test_who_has_had_all_that_is_open_keeps_no_others_from_it(
             "WHERE worker_id = :slow) THEN 'open' ELSE 'closed' END",
             slow=slow,
         )
+        if asked_again:  # what another dropped: the same pairs in a HIT that nobody has had
+            db.execute(
+                "UPDATE hits SET status = CASE WHEN hit_key = (SELECT min(hit_key) FROM hits "
+                "WHERE hit_key NOT IN (SELECT hit_key FROM assignments)) THEN 'open' ELSE 'closed' END"
+            )
+            db.execute(
+                "UPDATE slots SET pair_id = (SELECT min(pair_id) FROM judgments WHERE worker_id = :slow) "
+                "WHERE hit_key IN (SELECT hit_key FROM hits WHERE status = 'open') AND pair_id IS NOT NULL",
+                slow=slow,
+            )
     with open_crowd(study, "sandbox") as crowd:
-        trust.allow_more(study, crowd, "sandbox")
+        trust.allow_more(study, crowd, "sandbox", again=asked_again)
     with study.transaction(write=False) as db:
         assert max(load_allowances(db, "sandbox").values()) > 2
 
