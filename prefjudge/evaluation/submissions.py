@@ -2,11 +2,10 @@
 
 import re
 import unicodedata
-from calendar import monthrange
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 from enum import StrEnum
 from math import nan
 
@@ -21,7 +20,6 @@ from prefjudge.words import many, told
 
 BASELINE = "🏛"
 RECORD = "🏆"
-TYPES = ("full ranking", "reranking")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,28 +205,15 @@ _LONG = 48
 class Rule(StrEnum):
     """What a finding is about.
 
-    The first two are rules of the MS MARCO leaderboards (Craswell et al., SIGIR 2021, section 3.3): a group
-    makes "no more than two runs per month, and no more than one run with very small changes". The paper does
-    not say when a change is very small: the likeness of runs is our measure of it. The others are rules of
-    our own (`OURS`).
+    These are the rules of the MS MARCO leaderboards (Craswell et al., SIGIR 2021, section 3.3): a group makes
+    "no more than two runs per month, and no more than one run with very small changes". The paper does not
+    say when a change is very small: the likeness of runs is our measure of it.
     """
 
     FREQUENCY = "frequency"
     """More submissions of a team than the rule allows in any period."""
     TWINS = "twins"
     """Two runs with nearly the same results, of any submitters."""
-    EMBARGO = "embargo"
-    """An anonymous entry that is older than the embargo allows."""
-    GAP = "dev against eval"
-    """A score that falls from the dev to the eval queries unlike the others."""
-    RECORD = "record"
-    """The mark of the best of its day is missing or wrong."""
-    METADATA = "metadata"
-    """A field that is missing, doubled or misspelt."""
-
-
-OURS = (Rule.EMBARGO, Rule.GAP, Rule.RECORD, Rule.METADATA)
-"""Rules that the paper does not have: they are off unless asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,8 +225,8 @@ class Finding:
     """Empty where no single team is meant."""
     submissions: tuple[str, ...]
     """Which entries it is about."""
-    value: float | None
-    """The number behind it: submissions in the period, likeness, days, or the gap."""
+    value: float
+    """The number behind it: submissions in the period, or likeness."""
     words: str
     """What was found, in one sentence."""
 
@@ -261,21 +246,13 @@ class Rules:
     """At most this many submissions of a team in any period of this many days."""
     since: date | None = None
     """When the rule came into force."""
-    ours: bool = False
-    """Whether to apply our own rules too."""
-    embargo_months: int = 9
-    """How long an entry may stay anonymous, by one of our own."""
     alike: float = 0.9
     """From which likeness on, 0 to 1, two runs count as nearly the same."""
 
     def __post_init__(self) -> None:
-        for name, value, least in (
-            ("limit", self.limit, 1),
-            ("days", self.days, 1),
-            ("embargo_months", self.embargo_months, 0),
-        ):
-            if value < least:
-                raise InputError(f"{name} is {value}", f"It is {least} or more.")
+        for name, value in (("limit", self.limit), ("days", self.days)):
+            if value < 1:
+                raise InputError(f"{name} is {value}", "It is 1 or more.")
         if not 0 <= self.alike <= 1:
             raise InputError(f"alike is {self.alike:g}", "It is a likeness from 0 to 1, such as 0.9.")
 
@@ -397,106 +374,11 @@ def twins(heads: Heads, team_of: Mapping[str, str], rules: Rules) -> Iterable[Fi
         )
 
 
-def embargoes(entries: Iterable[Submission], day: date, rules: Rules) -> Iterable[Finding]:
-    """Yield those of the anonymous entries whose embargo is over."""
-    for entry in entries:
-        last = add_months(entry.date, rules.embargo_months) - timedelta(days=1)
-        if day > last:
-            yield Finding(
-                rule=Rule.EMBARGO,
-                team="",
-                submissions=(entry.name,),
-                value=float((day - last).days),
-                words=f"{entry.name} is still anonymous "
-                f"{many((day - last).days, 'day')} after its embargo of "
-                f"{many(rules.embargo_months, 'month')} ended on {last}",
-            )
-
-
-def add_months(day: date, months: int) -> date:
-    """Return the same day some months later, or the last day of that month where it is shorter."""
-    # The last day that a calendar has, where it is later.
-    year, month = divmod(day.year * 12 + day.month - 1 + months, 12)
-    if year > date.max.year:
-        return date.max
-    return date(year, month + 1, min(day.day, monthrange(year, month + 1)[1]))
-
-
-def gaps(standings: Sequence[Standing]) -> Iterable[Finding]:
-    """Yield falls beyond 3.5 robust standard deviations (median and median absolute deviation)."""
-    gaps = np.array([row.dev - row.eval for row in standings])
-    if gaps.size < 5:
-        return
-    usual = float(np.median(gaps))
-    spread = 1.4826 * float(np.median(np.abs(gaps - usual)))
-    for row, gap in zip(standings, gaps.tolist(), strict=True):
-        if gap - usual > 3.5 * max(spread, 1e-9):
-            yield Finding(
-                rule=Rule.GAP,
-                team=row.team,
-                submissions=(row.submission,),
-                value=gap,
-                words=f"{row.submission} scores {row.dev:.3f} on the dev and {row.eval:.3f} on the "
-                f"eval queries: a fall of {gap:.3f} where {usual:.3f} is usual",
-            )
-
-
-def marks(entries: Sequence[Submission], records: Sequence[Submission]) -> Iterable[Finding]:
-    """Yield entries whose mark as the best of its day is missing or wrong, where there are marks at all."""
-    if not any(entry.record for entry in entries):
-        return
-    for entry in entries:
-        if entry.record != (entry in records):
-            verb = (
-                "is marked as the best of its day but another by then scores as well"
-                if entry.record
-                else "beat all earlier ones, but is not marked"
-            )
-            yield Finding(
-                rule=Rule.RECORD,
-                team=entry.team,
-                submissions=(entry.name,),
-                value=entry.eval,
-                words=f"{entry.name} {verb} ({entry.eval if entry.eval is not None else 'no score'})",
-            )
-
-
-def metadata(entries: Sequence[Submission]) -> Iterable[Finding]:
-    """Yield fields that are missing, doubled or misspelt."""
-
-    def finding(entry: Submission, words: str) -> Finding:
-        return Finding(
-            rule=Rule.METADATA, team=entry.team, submissions=(entry.name,), value=None, words=words
-        )
-
-    without = [entry for entry in entries if not entry.submission_id]
-    if without:
-        yield Finding(
-            rule=Rule.METADATA,
-            team="",
-            submissions=tuple(entry.name for entry in without),
-            value=float(len(without)),
-            words=f"{many(len(without), 'submission has', 'submissions have')} no id",
-        )
-    seen: dict[str, int] = {}
-    for entry in entries:
-        number = entry.submission_id
-        if number and number in seen:
-            yield finding(entry, f"{number} is the id of lines {seen[number]} and {entry.line}")
-        seen.setdefault(number, entry.line)
-        if number[:8].isdigit() and number[:8] != f"{entry.date:%Y%m%d}":
-            yield finding(entry, f"{number} is dated {entry.date}")
-        if entry.type and entry.type not in TYPES:
-            yield finding(entry, f"{entry.name} has the type {entry.type!r}; known are {' and '.join(TYPES)}")
-        if entry.eval is None:
-            yield finding(entry, f"{entry.name} has no eval score")
-
-
 # An audit of a leaderboard's submissions against its rules.
 #
 # The MS MARCO leaderboards allow each group "no more than two runs per month, and no more than one run with
 # very small changes" (Craswell et al., SIGIR 2021, section 3.3), and the paper counts submissions by
-# institution. A month is read as any 30 days. What else is looked at are rules of our own, off by default.
+# institution. A month is read as any 30 days.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -507,8 +389,6 @@ class Audit:
     first: date
     last: date
     """The dates that the entries span."""
-    as_of: date
-    """The day that the embargo is judged on."""
     rules: Rules
     teams: tuple[Group, ...]
     institutions: tuple[Group, ...]
@@ -531,56 +411,40 @@ def audit(
     *,
     rules: Rules | None = None,
     until: date | None = None,
-    as_of: date | None = None,
     aliases: Mapping[str, str] | None = None,
     heads: Heads | None = None,
 ) -> Audit:
     """Audit the entries of a leaderboard, one at least."""
-    # Entries `until` a day are looked at. Embargoes are judged `as_of` a day, that of the last submission by
-    # default. `aliases` says what a submission, a team or an institution stands for, and `heads` are the top
-    # documents of runs, for likeness by results: a run belongs to the submission of that id.
+    # Entries `until` a day are looked at. `aliases` says what a submission, a team or an institution stands
+    # for, and `heads` are the top documents of runs, for likeness by results: a run belongs to the submission
+    # of that id.
     rules = rules or Rules()
     ordered = sorted(submissions, key=lambda entry: (entry.date, entry.line))
-    for given in (until, as_of):
-        if given is not None and given < ordered[0].date:
-            raise InputError(
-                f"{given} is before the first submission", f"Name a day from {ordered[0].date} on."
-            )
+    if until is not None and until < ordered[0].date:
+        raise InputError(f"{until} is before the first submission", f"Name a day from {ordered[0].date} on.")
     ordered = [entry for entry in ordered if until is None or entry.date <= until]
-    day = as_of or ordered[-1].date
     named = [(entry.name, entry.team) for entry in ordered]
     groups = group_submissions(named, aliases)
-    # By team; of the anonymous entries, under "", nobody knows whose they are.
     bound: dict[str, list[Submission]] = {}
     for entry, team in zip(ordered, groups.team_of, strict=True):
-        if not entry.baseline and (rules.since is None or entry.date >= rules.since):
+        if team and not entry.baseline and (rules.since is None or entry.date >= rules.since):
             bound.setdefault(team, []).append(entry)
-    anonymous = bound.pop("", [])
     team_of = {name: team.name for team in groups.teams for name in team.submissions}
     standings, tau = compare_scores(ordered, groups.team_of)
-    records = record_holders(ordered)
-    found = [
-        *too_frequent(bound, rules),
-        *(twins(heads, team_of, rules) if heads is not None else ()),
-        *embargoes(anonymous, day, rules),
-        *gaps(standings),
-        *marks(ordered, records),
-        *metadata(ordered),
-    ]
+    likely = twins(heads, team_of, rules) if heads is not None else ()
     scores = [entry.eval for entry in ordered if entry.eval is not None]
     return Audit(
         submissions=len(ordered),
         first=ordered[0].date,
         last=ordered[-1].date,
-        as_of=day,
         rules=rules,
         teams=groups.teams,
         institutions=groups.institutions,
         anonymous=groups.anonymous,
-        findings=tuple(one for one in found if rules.ours or one.rule not in OURS),
+        findings=(*too_frequent(bound, rules), *likely),
         standings=standings,
         tau=tau,
-        records=tuple(entry.name for entry in records),
+        records=tuple(entry.name for entry in record_holders(ordered)),
         shared_scores=sum(scores.count(score) > 1 for score in scores),
     )
 

@@ -17,7 +17,7 @@ from prefjudge.evaluation.correlation import RankShift
 from prefjudge.evaluation.measures.measures import in_logarithms
 from prefjudge.evaluation.outcomes import Harm, Outcomes
 from prefjudge.evaluation.stability import SHARES_FROM, RankStability
-from prefjudge.evaluation.submissions import OURS, Audit, Rule, short_name
+from prefjudge.evaluation.submissions import Audit, Rule, short_name
 from prefjudge.evaluation.tests import Significance, SignificanceTest
 from prefjudge.show.cells import Bold, Cell, Column, Table, table
 from prefjudge.words import many
@@ -291,16 +291,9 @@ def findings_table(audit: Audit) -> Table:
 def _audit_notes(audit: Audit) -> tuple[str, ...]:
     rules = audit.rules
     since = f" since {rules.since}" if rules.since else ""
-    own = (
-        f"Our own: anonymous for at most {many(rules.embargo_months, 'month')}, as of {audit.as_of}; "
-        "falls from dev to eval scores; marks; metadata."
-        if rules.ours
-        else f"Rules of our own are off ({', '.join(OURS)})."
-    )
     return (
         f"Rules of the paper: at most {many(rules.limit, 'submission')} of a team in any "
         f"{many(rules.days, 'day')}{since}, and one of the runs that are {rules.alike:.0%} alike.",
-        own,
         "A finding is a reason to ask, not a verdict: teams go by their names as printed, or by --aliases.",
     )
 
@@ -311,7 +304,7 @@ def summary_table(audit: Audit) -> Table:
     counted = Counter(found.rule for found in audit.findings)
     return table(
         "Findings by rule",
-        [rule for rule in Rule if audit.rules.ours or rule not in OURS],
+        [*Rule],
         {
             "rule": Column(priority=0, value=str),
             "findings": Column("integer", value=lambda rule: counted[rule]),

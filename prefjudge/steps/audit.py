@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 from annotated_types import Ge, Interval
 
 from prefjudge.core.runs import Order, OrderLike
-from prefjudge.errors import InputError
 from prefjudge.evaluation.submissions import Audit, Rules, Submission
 from prefjudge.evaluation.submissions import audit as examine
 from prefjudge.findings.findings import InputDigest, digesting, made_with
@@ -103,9 +102,6 @@ def audit(
     days: Annotated[int, Ge(1)] = 30,
     since: str | None = None,
     until: str | None = None,
-    ours: bool = False,
-    as_of: str | None = None,
-    embargo_months: Annotated[int, Ge(0)] | None = None,
     alike: Annotated[float, Interval(ge=0, le=1)] = 0.9,
     depth: Annotated[int, Ge(1)] = 10,
     order: OrderLike | None = None,
@@ -138,13 +134,6 @@ def audit(
         When the rules came into force, yyyy-mm-dd.
     until : str, optional
         Leave out what was submitted after this day: the leaderboard as it was then.
-    ours : bool
-        Whether to apply rules too that the paper does not have (Craswell et al., SIGIR 2021, section 3.3): on
-        anonymity, falls from dev to eval scores, marks and metadata.
-    as_of : str, optional
-        The day to judge anonymity on; the day of the last submission by default.
-    embargo_months : int, optional
-        How long a submission may stay anonymous by these rules: 9 by default.
     alike : float
         Report two runs whose likeness, from 0 to 1, is at least this.
     depth : int
@@ -177,18 +166,7 @@ def audit(
     files: list[tuple[str, str | Path]] = [("leaderboard", leaderboard), *(("run", path) for path in paths)]
     files += [("aliases", aliases)] if aliases else []
     check_outputs(out, inputs=(path for _, path in files), plot=plot, tables=True)
-    if embargo_months is not None and not ours:
-        raise InputError(
-            "--embargo-months belongs to a rule that is switched off", "Add --ours, which turns it on."
-        )
-    rules = Rules(
-        limit=limit,
-        days=days,
-        since=day_of(since, "--since"),
-        ours=ours,
-        embargo_months=9 if embargo_months is None else embargo_months,
-        alike=alike,
-    )
+    rules = Rules(limit=limit, days=days, since=day_of(since, "--since"), alike=alike)
     entries = read_leaderboard(leaderboard)
     notices += file_stamps(leaderboard)
     with digesting(files) as digests, reading(paths, ordered, notices, **how) as reader:
@@ -196,7 +174,6 @@ def audit(
             entries,
             rules=rules,
             until=day_of(until, "--until"),
-            as_of=day_of(as_of, "--as-of"),
             aliases=read_aliases(aliases) if aliases else None,
             heads=reader.top(depth) if paths else None,
         )

@@ -78,7 +78,6 @@ REFUSALS: list[tuple[Callable[[], object], str, str]] = [
     ),
     (lambda: Rules(limit=0), "limit is 0", "It is 1 or more."),
     (lambda: Rules(days=0), "days is 0", "It is 1 or more."),
-    (lambda: Rules(embargo_months=-1), "embargo_months is -1", "It is 0 or more."),
     (lambda: Rules(alike=1.01), "alike is 1.01", "It is a likeness from 0 to 1, such as 0.9."),
     (lambda: Rules(alike=-0.01), "alike is -0.01", "It is a likeness from 0 to 1, such as 0.9."),
     (
@@ -302,10 +301,10 @@ def test_a_refusal_says_what_was_wrong_and_what_to_do(
 
 def test_what_is_just_allowed_is_not_refused() -> None:
     assert split_half(queries(4), splits=1, rng=rng()).splits == 1
-    assert Rules(limit=1, days=1, embargo_months=0, alike=0.0).alike == 0
+    assert Rules(limit=1, days=1, alike=0.0).alike == 0
     assert Rules(alike=1.0).alike == 1
     entries = [entry("20210104-a"), entry("20210105-b")]
-    assert audit(entries, until=date(2021, 1, 4), as_of=date(2021, 1, 4)).submissions == 1
+    assert audit(entries, until=date(2021, 1, 4)).submissions == 1
     check_resamples(1, 1, 0.5, Correction.NONE)
     check_resamples(19, 1, 0.05, Correction.NONE)
     assert Measure.parse("ERR").score(RUN, make_qrels({"1": {"d": 4}})).shape == (1,)

@@ -337,27 +337,23 @@ def test_audit(files: Path, tmp_path: Path) -> None:
     result = data("audit", board)
     rules = [found["rule"] for found in result["findings"]]  # type: ignore[attr-defined]
     assert rules == []
-    rules = [found["rule"] for found in data("audit", board, "--ours")["findings"]]  # type: ignore[attr-defined]
-    assert rules == ["embargo"]
     assert result["anonymous"] == ["secret"]
     assert data("audit", board, "--until", "2021-01-05")["submissions"] == 3
     assert [team["name"] for team in result["teams"]][:2] == ["Ada Lovelace", "Ada Lovelace - Lab"]  # type: ignore[attr-defined]
     alike = ("--runs", files / "runs" / "*", "--alike", 0.2)
-    told = data("audit", board, "--aliases", known, "--as-of", "2020-02-01", "--ours", *alike)
+    told = data("audit", board, "--aliases", known, *alike)
     rules = [found["rule"] for found in told["findings"]]  # type: ignore[attr-defined]
     assert rules[0] == "frequency"
-    assert "embargo" not in rules
     assert "twins" in rules
     then = audit(board, until="2021-01-05")
     assert [one.name for one in then.submissions] == ["low", "middle", "secret"]
     assert (then.measure, audit(board, measure="RR").measure) == ("MRR@100", "RR")
     plot = tmp_path / "time.svg"
-    printed = invoke(
-        "audit", board, "--ours", "--highlight", "v2", "--out", tmp_path / "findings.md", "--plot", plot
-    )
+    out = tmp_path / "findings.md"
+    printed = invoke("audit", board, "--aliases", known, "--highlight", "v2", "--out", out, "--plot", plot)
     assert (tmp_path / "time.svg").read_bytes().startswith(b"<?xml")
-    assert "still anonymous" in printed.stdout
-    assert "embargo" in (tmp_path / "findings.md").read_text()
+    assert "3 submissions within 30 days" in printed.stdout
+    assert "frequency" in out.read_text()
 
 
 def test_wrong_days_and_aliases_are_named(tmp_path: Path) -> None:
@@ -368,8 +364,6 @@ def test_wrong_days_and_aliases_are_named(tmp_path: Path) -> None:
         audit(board, since="2021/01/01")
     with pytest.raises(InputError, match=r"aliases\.tsv:1"):
         audit(board, aliases=known)
-    with pytest.raises(InputError, match="--embargo-months belongs to a rule that is switched off"):
-        audit(board, embargo_months=6)
     with pytest.raises(InputError, match="there is no"):
         audit(board, aliases=tmp_path / "absent")
 
