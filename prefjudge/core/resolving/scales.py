@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 
 import numpy as np
 import scipy
@@ -25,91 +25,52 @@ from prefjudge.words import many
 
 LogDensity = Callable[[float, float], float]
 """Of the log of a scale, given the scale and a share of lapses, up to a constant."""
-Grid = tuple[Floats, Floats]
-"""The logs of scales, ascending and equally far apart, and the log of the density of each."""
+Grid = dict[float, float]
+"""The log of the density of scales, ascending, by their place between the bounds: 0 is the least scale, 1 the
+greatest, and the logs of the scales are equally far apart."""
 
-Span = tuple[float, float]
-"""The logs of the least and of the greatest scale."""
-
-POINTS = 9
-"""Of each grid."""
 _NEGLIGIBLE = 10.0
 """A scale that is less probable than the likeliest one by so many logs does not count."""
-_HOPELESS = 12.0
-"""A share of lapses that is less probable than the likeliest one by so many logs gets no narrower grid."""
-_FINE = 2001
-_MARGIN = 0.1
-"""How far a spline may err, in steps of its grid."""
+_ENOUGH, _FINEST = 6, 2.0**-16
+"""How many scales of a grid are to be probable: of a normal density these are 1.8 standard deviations
+apart at most, and its sum is within 0.5 %."""
 
 
 def find_grids(
-    log_density: LogDensity,
-    *,
-    lapses: Sequence[float],
-    within: Span,
-    rough: Sequence[Grid] | None = None,
+    log_density: LogDensity, lapses: Sequence[float], *, rough: Sequence[Grid] | None = None
 ) -> list[Grid]:
-    """Return, for each share of lapses, a grid of the scales that are probable."""
-    log_density, counts = cache(log_density), -np.inf
-    spans = [] if rough is None else [(float(grid[0]), float(grid[-1])) for grid, _ in rough]
-    if spans:
-        likeliest = [
-            _weighed(log_density, share, span)[1].max() for share, span in zip(lapses, spans, strict=True)
-        ]
-        counts = float(max(likeliest)) - _HOPELESS
-    found: list[Grid] = []
+    """Return, for each share of lapses, a grid of the scales that are probable.
+
+    Each step is half of another's, so that grids share most of their scales, and what is computed for one.
+    """
+    log_density, found = cache(log_density), list[Grid]()
     for place, share in enumerate(lapses):
-        span = spans[place] if spans else _about(found[-1][0], within) if found else within
-        found.append(_narrowed(log_density, share, span, within, counts))
+        step, top = 0.125, 0.5
+        if near := rough[place] if rough else found[-1] if found else None:
+            first, second, *_ = near
+            step = (second - first) * (0.5 if rough else 1.0)  # more votes tell it better
+            top = step * round(max(near, key=near.__getitem__) / step)  # so that the bounds are on the grid
+        while True:
+            grid = {top: log_density(_scale_at(top), share)}
+            for side in (-step, step):
+                at = top
+                while 0.0 <= at + side <= 1.0 and grid[at] > max(grid.values()) - _NEGLIGIBLE:
+                    at += side
+                    grid[at] = log_density(_scale_at(at), share)
+            top = max(grid, key=grid.__getitem__)
+            probable = [at for at, log in grid.items() if log > grid[top] - _NEGLIGIBLE]
+            if len(probable) >= _ENOUGH or step <= _FINEST:
+                break
+            step /= 2.0
+        # One improbable scale on each side is kept: the density is next to nothing from there on.
+        least, most = min(probable) - step, max(probable) + step
+        found.append({at: grid[at] for at in sorted(grid) if least <= at <= most})
     return found
 
 
-def _about(grid: Floats, within: Span) -> Span:
-    wide = 0.5 * float(grid[-1] - grid[0])  # of the widths tried, the one that takes the fewest steps
-    return max(within[0], float(grid[0]) - wide), min(within[1], float(grid[-1]) + wide)
-
-
-def _weighed(log_density: LogDensity, lapses: float, span: Span) -> Grid:
-    grid = np.linspace(*span, POINTS)
-    return grid, np.array([log_density(scale, lapses) for scale in np.exp(grid).tolist()])
-
-
-def _narrowed(log_density: LogDensity, lapses: float, span: Span, within: Span, counts: float) -> Grid:
-    """Return the grid of the probable scales, which are looked for in a span first.
-
-    A grid on which no density reaches what ``counts`` is not narrowed.
-    """
-    (low, high), (least, most) = span, within
-    by_spline, narrower, ends_seen = True, False, False
-    while True:
-        grid, logs = _weighed(log_density, lapses, (low, high))
-        probable = np.flatnonzero(logs > logs.max() - _NEGLIGIBLE)
-        first, last = int(probable[0]), int(probable[-1])
-        if not ends_seen and ((first == 0 and low > least) or (last == POINTS - 1 and high < most)):
-            # Some that are probable are beyond the span. A spline that misled may do so again.
-            low, high = least if first == 0 else low, most if last == POINTS - 1 else high
-            by_spline = by_spline and not narrower
-            continue
-        # Of a normal density 4.5 standard deviations to each side are within 10 logs: seven points there are
-        # 1.5 apart.
-        if last - first >= POINTS - 3 or high - low < 1e-3 or logs.max() < counts:
-            return grid, logs
-        narrower = True
-        if by_spline:
-            low, high = _probable_span(grid, logs)
-        else:
-            # These ends are improbable beside the peak. The next grid may miss it: to widen that again would
-            # never end.
-            low, high = float(grid[max(0, first - 1)]), float(grid[min(POINTS - 1, last + 1)])
-            ends_seen = True
-
-
-def _probable_span(grid: Floats, logs: Floats) -> Span:
-    fine = np.linspace(grid[0], grid[-1], _FINE)
-    smooth = scipy.interpolate.CubicSpline(grid, logs)(fine)
-    probable = fine[smooth > smooth.max() - _NEGLIGIBLE]
-    aside = _MARGIN * float(grid[1] - grid[0])
-    return max(float(grid[0]), float(probable[0]) - aside), min(float(grid[-1]), float(probable[-1]) + aside)
+def _scale_at(place: float) -> float:
+    """Return the scale at a place between the bounds, by its log."""
+    return float(LOWEST * (HIGHEST / LOWEST) ** place)
 
 
 # Trust: how much the votes of each worker are worth, by how they agree with all others.
@@ -533,18 +494,16 @@ _USUAL = scale_of_error(USUAL_ERROR)
 
 def weigh_scales(log_likelihood: LogDensity, *, roughly: LogDensity | None = None) -> Scales:
     """Return the posterior probabilities of scales on grids that cover all that are probable."""
-    find = partial(find_grids, lapses=LAPSES, within=(float(np.log(LOWEST)), float(np.log(HIGHEST))))
-    rough = None if roughly is None else find(_posterior(roughly))
-    grids = find(_posterior(log_likelihood), rough=rough)
-    # The trapezoid rule: as good as exact for a density that falls to nothing at both ends, once the points
-    # are not much more than a standard deviation apart.
-    part = np.array([0.5, *[1.0] * (POINTS - 2), 0.5])
-    mass = np.concatenate([logs + np.log(part * (grid[1] - grid[0])) for grid, logs in grids])
+    rough = None if roughly is None else find_grids(_posterior(roughly), LAPSES)
+    grids = find_grids(_posterior(log_likelihood), LAPSES, rough=rough)
+    # The trapezoid rule: as good as exact for a density that falls to nothing at both ends.
+    wide = [np.gradient(list(grid)) * np.array([0.5, *[1.0] * (len(grid) - 2), 0.5]) for grid in grids]
+    mass = np.concatenate([np.array([*grid.values()]) for grid in grids]) + np.log(np.concatenate(wide))
     weight = np.exp(mass - mass.max())
     return Scales(
-        scale=np.exp(np.concatenate([grid for grid, _ in grids])),
+        scale=np.array([_scale_at(place) for grid in grids for place in grid]),
         weight=weight / weight.sum(),
-        lapses=np.repeat(LAPSES, POINTS),
+        lapses=np.repeat(LAPSES, [len(grid) for grid in grids]),
     )
 
 
