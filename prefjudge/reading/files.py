@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import os
 import re
+import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +16,6 @@ from os import fspath
 from pathlib import Path
 from shutil import rmtree
 from typing import TYPE_CHECKING, BinaryIO, TypeVar
-from zlib import crc32
 
 from prefjudge.errors import InputError
 from prefjudge.words import Rehearsal, many
@@ -44,13 +44,8 @@ def ahead(items: Iterator[T]) -> Iterator[T]:
 
 # Atomic writing: a file is there whole, or as it was before.
 
-try:
-    import fcntl
-except ImportError:  # Windows, where nobody can tell whether a file is still written
-    fcntl = None  # type: ignore[assignment]
-
-CAN_LOCK = fcntl is not None
-
+_LEFT = 86_400.0
+"""Seconds after which what nobody has written in is what a killed program left."""
 _DEVICES = ("/dev", "/dev/fd")
 """Where a name such as ``stdout`` or ``null`` is everybody's: a superuser's file would take its place."""
 
@@ -59,9 +54,8 @@ _DEVICES = ("/dev", "/dev/fd")
 def atomic_write(path: str | Path, *, durable: bool = True) -> Iterator[BinaryIO]:
     """Open a file for writing bytes; it takes the place of ``path`` when the block ends without an error."""
     # The bytes go to a temporary file in the same folder, which is made where it is missing, and are on disk
-    # (`durable`) before the file gets its name. What a killed program left of an earlier one is removed. A
-    # name that ends in `.gz` is compressed, without a time stamp, so that the same content gives the same
-    # bytes.
+    # (`durable`) before the file gets its name. What a killed program left is removed a day later. A name
+    # that ends in `.gz` is compressed, without a time stamp, so that the same content gives the same bytes.
     target = Path(path)
     if target.name == "-" or str(target.absolute().parent) in _DEVICES:
         raise InputError(f"{path}: the output must be a file, not the standard output", "Give a file's name.")
@@ -74,11 +68,12 @@ def atomic_write(path: str | Path, *, durable: bool = True) -> Iterator[BinaryIO
             )
         target.parent.mkdir(parents=True, exist_ok=True)
         _remove_left(target)
-        name, handle, held = _new_part(target)
+        name = _part_of(target)
+        opened = open(name, "xb")  # noqa: PTH123, SIM115 - closed below
     except OSError as error:
         raise InputError(f"{target} cannot be written: {error.strerror}", "choose another folder") from error
     try:
-        with open(name, "wb", opener=lambda *_: handle) as file:  # which knows its name
+        with opened as file:
             if target.suffix == ".gz":
                 from gzip import GzipFile
 
@@ -96,71 +91,44 @@ def atomic_write(path: str | Path, *, durable: bool = True) -> Iterator[BinaryIO
         if durable:
             sync_folder(target.parent)
     except BaseException:
-        with suppress(OSError):
-            os.unlink(name)  # noqa: PTH108
+        _remove(name)
         raise
-    finally:
-        if held is not None:
-            os.close(held)
 
 
-def _new_part(target: Path) -> tuple[str, int, int | None]:
-    """Make a temporary file beside a file; return its name, and two handles: one writes, one has the lock."""
-    name = part_of(target)
-    handle = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
-    if fcntl is None:
-        return name, handle, None
-    held = os.dup(handle)
-    return locked(name, held), handle, held
-
-
-def part_of(target: Path) -> str:
+def _part_of(target: Path) -> str:
     """Return a temporary name beside a file or a folder."""
     return str(target.parent / f".{target.name}.{os.urandom(6).hex()}.part")
 
 
-def lock(handle: int) -> None:
-    """Lock what a handle is of; `OSError` where somebody holds it, or where there are no locks."""
-    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-def locked(name: str, handle: int) -> str:
-    """Lock what has a temporary name; return the name that it has then."""
-    # The lock, which the system lets go of when a program is killed, tells others that somebody writes. Only
-    # once it is held does the name say on which machine that is: so others never meet what is not locked yet,
-    # or cannot be.
-    with suppress(OSError):  # a file system without locks
-        lock(handle)
-        locked_name = f"{name.removesuffix('.part')}.{machine()}.part"
-        os.rename(name, locked_name)  # noqa: PTH104
-        return locked_name
-    return name
-
-
 def _remove_left(target: Path) -> None:
-    """Remove the temporary files of killed programs: those that nobody holds."""
-    if fcntl is None:
-        return
-    pattern = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{12}}\.{machine()}\.part")
-    for name in _parts_in(target.absolute().parent):
-        if pattern.fullmatch(os.path.basename(name)):  # noqa: PTH119
-            # To read alone would wait for a pipe, and NFS locks only what is written.
-            with suppress(OSError), open(name, "r+b") as file:  # noqa: PTH123
-                lock(file.fileno())
-                os.unlink(name)  # noqa: PTH108
+    """Remove what killed programs left beside a target, and put back what one of them had set aside."""
+    pattern = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{12}}\.(part|old)")
+    for name, changed in _parts_in(target.absolute().parent):
+        if time.time() - changed > _LEFT and pattern.fullmatch(os.path.basename(name)):  # noqa: PTH119
+            with suppress(OSError):
+                _put_back(name, target)
+            _remove(name)
 
 
 @cache
-def _parts_in(folder: Path) -> tuple[str, ...]:
+def _parts_in(folder: Path) -> tuple[tuple[str, float], ...]:
     """Return the temporary files of a folder, as this program first met it: it may write thousands there."""
     with suppress(OSError), os.scandir(folder) as entries:  # one may be written in, and not listed
-        return tuple(entry.path for entry in entries if entry.name.endswith(".part"))
+        found = [entry for entry in entries if entry.name.endswith((".part", ".old"))]
+        return tuple((entry.path, entry.stat(follow_symlinks=False).st_mtime) for entry in found)
     return ()
 
 
-def machine() -> str:
-    """Return this machine's name, shortened: some file systems' locks are not seen on others."""
-    return f"{crc32(os.fsencode(os.uname().nodename)):08x}"
+def _put_back(aside: str, target: Path) -> None:
+    if aside.endswith(".old") and os.path.lexists(aside) and not os.path.lexists(target):
+        os.rename(aside, target)  # noqa: PTH104
+
+
+def _remove(name: str) -> None:
+    """Remove a folder, or what is a file; or nothing."""
+    with suppress(OSError):
+        os.unlink(name)  # noqa: PTH108
+    rmtree(name, ignore_errors=True)
 
 
 def write_text(path: str | Path, text: str) -> None:
@@ -185,18 +153,13 @@ def sync_folder(folder: Path) -> None:
 @contextmanager
 def atomic_folder(path: str | Path) -> Iterator[Path]:
     """Make an empty folder to fill; it takes the place of ``path`` when the block ends without an error."""
-    # A folder cannot be replaced in one step. What was there is set aside for a moment; should the program be
-    # killed in it, the next one that writes there puts it back. What killed programs left is removed.
+    # A folder cannot be replaced in one step: what was there is set aside for a moment.
     target = Path(path)
-    held = None
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        _remove_left_folders(target)
-        name = part_of(target)
+        _remove_left(target)
+        name = _part_of(target)
         os.mkdir(name)  # noqa: PTH102
-        if CAN_LOCK:
-            held = os.open(name, os.O_RDONLY)
-            name = locked(name, held)
     except OSError as error:
         raise InputError(f"{target} cannot be written: {error.strerror}", "choose another folder") from error
     aside = f"{name.removesuffix('.part')}.old"
@@ -212,40 +175,6 @@ def atomic_folder(path: str | Path) -> Iterator[Path]:
         _put_back(aside, target)
         _remove(name)
         _remove(aside)
-        if held is not None:
-            os.close(held)
-
-
-def _put_back(aside: str, target: Path) -> None:
-    if os.path.lexists(aside) and not os.path.lexists(target):
-        os.rename(aside, target)  # noqa: PTH104
-
-
-def _remove(name: str) -> None:
-    """Remove a folder, or what was a file; or nothing."""
-    with suppress(OSError):
-        os.unlink(name)  # noqa: PTH108
-    rmtree(name, ignore_errors=True)
-
-
-def _remove_left_folders(target: Path) -> None:
-    """Remove what killed programs left: folders that nobody holds, and what they had set aside."""
-    if not CAN_LOCK:
-        return
-    pattern = re.compile(rf"(\.{re.escape(target.name)}\.[0-9a-f]{{12}}\.{machine()})\.(part|old)")
-    with suppress(OSError):  # a folder may be written in, and not listed
-        for stem in {found[1] for name in os.listdir(target.parent) if (found := pattern.fullmatch(name))}:  # noqa: PTH208
-            part, aside = (str(target.parent / f"{stem}.{kind}") for kind in ("part", "old"))
-            if not os.path.lexists(part):
-                _remove(aside)
-            elif os.path.isdir(part):  # noqa: PTH112
-                handle = os.open(part, os.O_RDONLY)
-                with suppress(OSError):
-                    lock(handle)
-                    _put_back(aside, target)
-                    _remove(part)
-                    _remove(aside)
-                os.close(handle)
 
 
 # How files may be compressed.

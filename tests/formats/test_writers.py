@@ -8,7 +8,6 @@ import sys
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -183,38 +182,8 @@ def test_a_name_that_is_taken_meanwhile_is_an_input_error(tmp_path):
 
 
 WRITING = """
-import sys
-from prefjudge.reading.files import atomic_folder
-from prefjudge.reading.files import atomic_write
-with atomic_write(sys.argv[1]) as file:
-    file.write(b"half")
-    file.flush()
-    print("writing", flush=True)
-    sys.stdin.read()
-"""
-
-
-@pytest.mark.skipif(os.name == "nt", reason="no locks tell there whether a file is still written")
-def test_what_a_killed_writer_leaves_is_removed_by_the_next(tmp_path):
-    """But not what one writes that lives; and another file's is its own business."""
-    target = tmp_path / "a[1].tsv"
-    other = tmp_path / f".a[1].tsv.gz.0123456789ab.{atomic.machine()}.part"
-    other.write_text("")
-    command = [sys.executable, "-c", WRITING, str(target)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as writer:
-        assert writer.stdout.readline() == b"writing\n"
-        write_text(target, "whole")
-        (part,) = {*tmp_path.iterdir()} - {target, other}
-        assert part.read_bytes() == b"half"
-        writer.kill()
-    assert target.read_text() == "whole"
-    write_text(target, "again")
-    assert {*tmp_path.iterdir()} == {target, other}
-
-
-FILLING = """
 import os, sys
-from prefjudge.reading.files import atomic_folder
+from prefjudge.reading.files import atomic_folder, atomic_write
 
 target, until = sys.argv[1:]
 rename = os.rename
@@ -224,66 +193,57 @@ def wait(*_):
     sys.stdin.read()
 
 os.rename = lambda old, new: wait() if until == "set aside" and str(new) == target else rename(old, new)
+if until == "file":
+    with atomic_write(target) as file:
+        file.write(b"half")
+        file.flush()
+        wait()
 with atomic_folder(target) as folder:
     (folder / "part-0").write_text("half")
-    if until == "half":
+    if until == "folder":
         wait()
 """
 
 
-@pytest.mark.skipif(os.name == "nt", reason="no locks tell there whether a folder is still written")
-@pytest.mark.parametrize("until", ["half", "set aside"])
-def test_what_a_killed_program_leaves_of_a_folder_is_removed_by_the_next(tmp_path, until):
-    """But not the folder that one fills that lives; and what was there before is not lost with it."""
-    target = tmp_path / "a[1].parquet"
-    with atomic_folder(target) as folder:
-        (folder / "part-0").write_text("whole")
-    command = [sys.executable, "-c", FILLING, str(target), until]
+@pytest.mark.parametrize("until", ["file", "folder", "set aside"])
+def test_what_a_killed_program_leaves_is_removed_a_day_later(tmp_path, until):
+    """But not what one writes that lives; another file's is its own, and what was there is not lost."""
+    target, other = tmp_path / "a[1].tsv", tmp_path / ".a[1].tsv.gz.0123456789ab.part"
+    other.write_text("")
+    os.utime(other, (0, 0))
+
+    def write(text: str) -> None:
+        atomic._parts_in.cache_clear()  # as in a program of its own
+        if until == "file":
+            write_text(target, text)
+        else:
+            with atomic_folder(target) as folder:
+                (folder / "part-0").write_text(text)
+
+    def read() -> str:
+        return (target if until == "file" else target / "part-0").read_text()
+
+    write("before")
+    command = [sys.executable, "-c", WRITING, str(target), until]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as writer:
         assert writer.stdout.readline() == b"waiting\n"
-        assert target.exists() == (until == "half")
-        if until == "half":
-            with atomic_folder(target) as folder:
-                (folder / "part-0").write_text("theirs")
-            (part,) = {*tmp_path.iterdir()} - {target}
-            assert (part / "part-0").read_text() == "half"
+        assert target.exists() == (until != "set aside")
         writer.kill()
-    with suppress(EOFError), atomic_folder(target):
-        assert (target / "part-0").read_text() == ("theirs" if until == "half" else "whole")
-        raise EOFError
-    assert [*tmp_path.iterdir()] == [target]
-    with atomic_folder(target) as folder:
-        (folder / "part-1").write_text("again")
-    assert [path.name for path in target.iterdir()] == ["part-1"]
-    assert [*tmp_path.iterdir()] == [target]
-
-
-@pytest.mark.skipif(os.name == "nt", reason="no locks tell there whether a file is still written")
-@pytest.mark.parametrize("known", ["no lock", "another machine"])
-def test_what_a_writer_without_a_lock_that_others_see_writes_is_left_alone(tmp_path, monkeypatch, known):
-    def no_lock(*_: object) -> None:
-        raise OSError(37, "No locks available")
-
+    left = {*tmp_path.iterdir()} - {target, other}
+    assert len(left) == 1 + (until == "set aside")
+    if until != "set aside":
+        write("theirs")
+        assert {*tmp_path.iterdir()} == {target, other, *left}
+    for path in left:
+        os.utime(path, (0, 0))
     atomic._parts_in.cache_clear()
-    with monkeypatch.context() as patch:
-        if known == "no lock":
-            patch.setattr(atomic.fcntl, "flock", no_lock)
-        else:
-            patch.setattr(os, "uname", lambda: SimpleNamespace(nodename="elsewhere"))
-        part, handle, lock = atomic._new_part(tmp_path / "x")
-    os.close(lock)  # as where a lock is not seen
-    write_text(tmp_path / "x", "theirs")
-    assert Path(part).exists()
-    os.close(handle)
-
-
-@pytest.mark.skipif(os.name == "nt", reason="no pipes have names there")
-def test_what_only_looks_like_a_part_stops_nobody(tmp_path):
-    """To open a pipe waits until somebody writes into it."""
-    for kind in (os.mkfifo, os.mkdir):
-        kind(tmp_path / f".x.{kind.__name__.encode().hex():0>12.12}.{atomic.machine()}.part")
-    write_text(tmp_path / "x", "text")
-    assert (tmp_path / "x").read_text() == "text"
+    with suppress(EOFError), atomic_write(target) if until == "file" else atomic_folder(target):
+        assert read() == ("before" if until == "set aside" else "theirs")
+        raise EOFError
+    assert {*tmp_path.iterdir()} == {target, other}
+    write("again")
+    assert read() == "again"
+    assert {*tmp_path.iterdir()} == {target, other}
 
 
 def test_a_folder_is_looked_at_once_however_many_files_are_written(tmp_path, monkeypatch):
