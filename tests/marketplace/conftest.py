@@ -6,6 +6,7 @@ import pytest
 
 from prefjudge.marketplace.people.requesters import LOCAL_KEY
 from prefjudge.marketplace.server import Server, start
+from tests.marketplace.faults import Faults
 from tests.marketplace.people import Admin, Clock, Requester, new_requester
 from tests.marketplace.postgres import Cluster, private_cluster
 
@@ -41,6 +42,11 @@ def requester(market: Server) -> Requester:
 @pytest.fixture
 def admin(market: Server) -> Admin:
     return Admin(market)
+
+
+@pytest.fixture
+def faults(monkeypatch) -> Faults:
+    return Faults(monkeypatch)
 
 
 @pytest.fixture

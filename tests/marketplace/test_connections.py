@@ -11,6 +11,7 @@ import urllib3
 from prefjudge.marketplace.server import start
 from prefjudge.marketplace.settings import Settings
 from prefjudge.marketplace.site import state
+from tests.marketplace.faults import Fault
 
 
 def connect(server, head=b""):
@@ -53,9 +54,9 @@ def test_half_a_request_is_not_waited_for(market, monkeypatch, head):
         assert is_closed(connection)
 
 
-def test_a_slow_answer_is_waited_for(market, admin, monkeypatch):
+def test_a_slow_answer_is_waited_for(market, faults, monkeypatch):
     monkeypatch.setattr(state, "CHECK_SECONDS", 0.1)
-    admin.call("POST", "/admin/faults", {"kind": "delay", "seconds": 0.8}, status=201)
+    faults.add(Fault("delay", seconds=0.8))
     target = {"X-Amz-Target": "MTurkRequesterServiceV20170117.GetAccountBalance"}
     assert urllib3.request("POST", market.endpoint, body=b"{}", headers=target, retries=False).status == 200
 

@@ -274,4 +274,4 @@ def test_what_the_admin_gets_wrong(admin):
     admin.call("POST", "/admin/requesters", {"name": " "}, status=400)
     admin.call("POST", "/admin/panels", {"name": "two words"}, status=400)
     admin.call("POST", "/admin/panels", {"name": "p", "completion": {"won": {}}}, status=400)
-    admin.call("POST", "/admin/faults", [], status=400)
+    admin.call("POST", "/admin/panels", [], status=400)

@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,6 +16,7 @@ from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.field.crowd import Address, keep_marketplace_open, open_marketplace
 from prefjudge.steps.work import WorkResult
 from prefjudge.study.store import Study
+from tests.marketplace.faults import Fault, Faults
 from tests.steps.conftest import let_all_work_at_once, pool_from, until_done
 
 T = TypeVar("T")
@@ -26,17 +27,17 @@ KINDS = [
 ]  # fmt: skip
 WORKERS = 30
 FAULTS = [
-    {"operation": "CreateHIT", "kind": "drop", "times": 4, "after": 5},
-    {"operation": "CreateHIT", "kind": "throttle", "times": 8, "after": 20},
-    {"operation": "CreateHIT", "kind": "error", "times": 7, "after": 30},
-    {"operation": "ListAssignmentsForHIT", "kind": "drop", "times": 6, "after": 4},
-    {"operation": "GetHIT", "kind": "error", "times": 9, "after": 11},
-    {"operation": "ApproveAssignment", "kind": "drop", "times": 9, "after": 3},
-    {"operation": "RejectAssignment", "kind": "drop", "times": 1},
-    {"operation": "SendBonus", "kind": "drop", "times": 7},
-    {"operation": "CreateAdditionalAssignmentsForHIT", "kind": "drop", "times": 6, "after": 2},
-    {"operation": "AssociateQualificationWithWorker", "kind": "throttle", "times": 6},
-    {"operation": "*", "kind": "delay", "seconds": 0.01, "times": 20},
+    Fault("drop", "CreateHIT", times=4, after=5),
+    Fault("throttle", "CreateHIT", times=8, after=20),
+    Fault("error", "CreateHIT", times=7, after=30),
+    Fault("drop", "ListAssignmentsForHIT", times=6, after=4),
+    Fault("error", "GetHIT", times=9, after=11),
+    Fault("drop", "ApproveAssignment", times=9, after=3),
+    Fault("drop", "RejectAssignment", times=1),
+    Fault("drop", "SendBonus", times=7),
+    Fault("drop", "CreateAdditionalAssignmentsForHIT", times=6, after=2),
+    Fault("throttle", "AssociateQualificationWithWorker", times=6),
+    Fault("delay", seconds=0.01, times=20),
 ]
 
 
@@ -53,10 +54,6 @@ class Marketplace:
         )  # fmt: skip
         assert reply.status < 300, reply.data
         return reply.json() if reply.data else {}
-
-    def break_replies(self) -> None:
-        for fault in FAULTS:
-            self.call("POST", "faults", **fault)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,13 +87,13 @@ def finished(data_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Finish
         open_marketplace(Study(study)) as address,
     ):
         patch.setattr(time, "sleep", lambda _: None)  # the client waits before it repeats a call
-        return _take_the_road(study, address)
+        return _take_the_road(study, address, Faults(patch))
 
 
-def _take_the_road(study: Path, address: Address) -> Finished:
+def _take_the_road(study: Path, address: Address, faults: Faults) -> Finished:
     market, crowd = Marketplace(address), MTurkCrowd(address.endpoint)
     before = crowd.balance()
-    market.break_replies()
+    faults.add(*(replace(one) for one in FAULTS))
     interruptions = until_done(lambda: publish(study, yes=True))
     for _ in range(20):
         done = work(study, workers=WORKERS, error=(0.1, 0.35), slip=0.0, temper=KINDS, most=6)

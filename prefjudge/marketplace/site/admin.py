@@ -1,4 +1,4 @@
-"""The admin's pages: workers, requesters, money, faults, what is happening, and one person's data."""
+"""The admin's pages: workers, requesters, money, what is happening, and one person's data."""
 
 import asyncio
 from collections.abc import Mapping
@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from prefjudge.errors import PrefjudgeError
-from prefjudge.marketplace.api.wire import Fault
 from prefjudge.marketplace.errors import Refusal, View, from_cents, invalid, to_cents
 from prefjudge.marketplace.hits import overview, own_work
 from prefjudge.marketplace.people import qualifications, requesters, workers
@@ -167,24 +166,6 @@ async def add_payout(call: Call) -> Response:
     cents = to_cents(fields.get("amount", ""), "amount")
     await call.run(lambda tx: workers.record_payout(tx, worker_id, cents, reference))
     return JSONResponse({"worker_id": worker_id, "paid_out": from_cents(cents), "reference": reference}, 201)
-
-
-async def add_fault(call: Call) -> Response:
-    """Ask for a failure of the requester API."""
-    if not call.running.marketplace.sandbox:
-        raise Refusal("live", "Faults are for sandboxes, but money is real here.", 409)
-    wanted = await call.json()
-    known = set(Fault.__dataclass_fields__)
-    if set(wanted) - known or "kind" not in wanted:
-        raise Refusal("invalid", f"A fault has a kind, and may have {', '.join(sorted(known))}.", 400)
-    call.running.faults.add(Fault(**wanted))
-    return JSONResponse(wanted, 201)
-
-
-async def clear_faults(call: Call) -> Response:
-    """Clear all faults."""
-    call.running.faults.clear()
-    return JSONResponse({})
 
 
 async def list_events(call: Call) -> Response:

@@ -1,6 +1,5 @@
 """The routes of the marketplace, what guards them all, and ``POST /``: the requester API."""
 
-import asyncio
 import json
 import logging
 import secrets
@@ -20,7 +19,7 @@ from prefjudge.errors import PrefjudgeError
 from prefjudge.marketplace.api import wire
 from prefjudge.marketplace.api.operations import OPERATIONS
 from prefjudge.marketplace.api.operations import Call as ApiCall
-from prefjudge.marketplace.api.wire import Fault, mturk
+from prefjudge.marketplace.api.wire import mturk
 from prefjudge.marketplace.errors import (
     AccessDenied,
     ApiError,
@@ -35,7 +34,7 @@ from prefjudge.marketplace.settings import ENGLISH, LOOPBACK, catalogues
 from prefjudge.marketplace.site import admin, pages, panels, signin, work
 from prefjudge.marketplace.site.pages import Call, Page
 from prefjudge.marketplace.site.signin import endpoint, for_admins, for_everybody, for_workers
-from prefjudge.marketplace.site.state import AppState, drop_connection
+from prefjudge.marketplace.site.state import AppState
 from prefjudge.marketplace.store.store import Transaction
 from prefjudge.version import __version__
 
@@ -104,8 +103,6 @@ ADMIN_ROUTES: Routes = (
     ("POST", "/admin/panels/{panel}/sessions/{session}/end", panels.end_session),
     ("POST", "/admin/panels/{panel}/paid", panels.record_paid),
     ("GET", "/admin/panels/{panel}/{file}", panels.download),
-    ("POST", "/admin/faults", admin.add_fault),
-    ("DELETE", "/admin/faults", admin.clear_faults),
     ("GET", "/admin/events", admin.list_events),
     ("GET", "/admin/log", signin.show_log),
     ("GET", "/metrics", admin.metrics),
@@ -297,9 +294,7 @@ async def requester_api(call: Call) -> Response:
     operation = call.headers.get("x-amz-target", "").removeprefix(mturk().target_prefix + ".")
     call.state.operation = operation if operation in OPERATIONS else "unknown"
     call.state.invocation = call.headers.get("amz-sdk-invocation-id", "")
-    fault = call.running.faults.next(operation)
     try:
-        await _before(fault)
         body, pulse = await _answer(call, operation)
     except ApiError as error:
         return _failed(error, request_id)
@@ -311,21 +306,8 @@ async def requester_api(call: Call) -> Response:
     except Exception:
         _CALLS.exception("request %s of %s failed", request_id, call.state.operation)
         return _failed(ServiceFault("The marketplace failed. Try again."), request_id)
-    if fault and fault.kind == "drop":
-        return drop_connection(call)
     headers = {"x-amzn-RequestId": request_id, **({PULSE: str(pulse)} if pulse is not None else {})}
     return Response(body, media_type=MEDIA_TYPE, headers=headers)
-
-
-async def _before(fault: Fault | None) -> None:
-    if fault is None:
-        return
-    if fault.seconds:
-        await asyncio.sleep(fault.seconds)
-    if fault.kind == "throttle":
-        raise ApiError("Rate exceeded", type="ThrottlingException")
-    if fault.kind == "error":
-        raise ServiceFault("A fault that the admin asked for.")
 
 
 async def _answer(call: Call, operation: str) -> tuple[bytes, int | None]:

@@ -16,11 +16,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from starlette.requests import Request
-from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from prefjudge.marketplace.api.wire import FaultInjector
 from prefjudge.marketplace.errors import Refusal, invalid
 from prefjudge.marketplace.people.panels import bad_link
 from prefjudge.marketplace.people.workers import Session
@@ -33,7 +30,7 @@ if TYPE_CHECKING:
     from jwt import PyJWK
     from jwt.types import Options
 
-# Connections: limits on their number and their idle time; and one that is closed without a reply.
+# Connections: limits on their number and their idle time.
 
 MAX_CONNECTIONS = 100
 """Connections of one address at a time; a web server in front may have any number."""
@@ -116,18 +113,6 @@ def limited(is_proxy: Callable[[str], bool]) -> type[asyncio.Protocol]:
                 del opened[self.address]
 
     return LimitedConnection
-
-
-class _Dropped(Response):
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        scope["state"]["connection"].transport.abort()
-        # uvicorn ignores what is sent to a closed connection, but wants an answer
-        await super().__call__(scope, receive, send)
-
-
-def drop_connection(request: Request) -> Response:
-    """Return a response that never arrives."""
-    return _Dropped(status_code=500)
 
 
 # Counters of requests, in the text format that Prometheus reads.
@@ -443,7 +428,6 @@ class AppState:
     executor: Executor
     settings: Settings
     admin_token: str
-    faults: FaultInjector = field(default_factory=FaultInjector)
     metrics: Metrics = field(default_factory=Metrics)
     rate_limit: RateLimit = field(default_factory=RateLimit)
     turns: Turns = field(default_factory=Turns)
