@@ -454,13 +454,7 @@ def test_work_in_part_is_approved_in_part_where_the_workspace_can(
 ) -> None:
     """Less than 8 percent Prolific does not approve: a bonus pays it."""
     monkeypatch.setattr(client, "sleep", lambda _: None)
-    code = {
-        "code": "PART",
-        "code_type": "OTHER",
-        "actions": [{"action": "DYNAMIC_PAYMENT"}],
-        "actor": "researcher",
-    }
-    desk = Desk(*prolific, partly=True, codes=[*DRAFT["completion_codes"], code])
+    desk = Desk(*prolific, partly=True, codes=[*DRAFT["completion_codes"], client.code_of("part", "PART")])
     desk.site.kept[2] = replace(desk.site.kept[2], earned=Decimal(earned))
     for _ in range(3):
         desk.settle()

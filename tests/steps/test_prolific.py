@@ -287,21 +287,6 @@ def test_a_draft_that_nobody_published_from_here_stays_one(study: Path, platform
     assert platform.study.status == "ACTIVE"
 
 
-def test_a_bonus_that_prolific_refuses_is_told_and_can_be_repeated(study: Path, platform: Platform) -> None:
-    publish(study, live=True, yes=True)
-    people = People(study, platform)
-    assert people.come("early")
-    platform.faults.append(lambda method, path: "status 400" if path.endswith("/pay/") else "")
-    for verb in (collect, pay):
-        with pytest.raises(RefusedError, match=r"1 bonus is not paid: .*a fault"):
-            verb(study, live=True)
-    assert platform.paid == []
-    platform.faults.clear()
-    pay(study, live=True)
-    assert pay(study, live=True).dues == ()
-    assert len(platform.paid) == 1
-
-
 def test_a_visit_of_several_hits_is_paid_at_once_and_one_in_part_by_a_bonus(
     study: Path, platform: Platform
 ) -> None:

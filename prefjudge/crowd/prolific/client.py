@@ -371,14 +371,13 @@ class Studies:
 
     def draft(self, wanted: Mapping[str, object]) -> Found:
         """Make the draft: it costs nothing, and is found again where the reply is lost."""
+        found: Found | None
         try:
-            made = self._client.call("POST", "/api/v1/studies/", wanted, again=False)
+            found = _found(self._client, self._client.call("POST", "/api/v1/studies/", wanted, again=False))
         except LostReplyError:
             found = self.find()
             if found is None:
                 raise
-            return found
-        found = _found(self._client, made)
         self._id = found.study_id
         return found
 
@@ -414,15 +413,10 @@ class Studies:
 def code_of(outcome: str, code: str) -> dict[str, object]:
     """Return the completion code of an outcome, as Prolific's API takes it."""
     kind, reason = _WAYS[outcome]
-    if outcome == PART:
-        return {
-            "code": code,
-            "code_type": kind,
-            "actions": [{"action": "DYNAMIC_PAYMENT"}],
-            "actor": "researcher",
-        }
-    action = {"action": _RETURN, "return_reason": reason} if reason else {"action": "MANUALLY_REVIEW"}
-    return {"code": code, "code_type": kind, "actions": [action], "actor": "participant"}
+    actor = "researcher" if outcome == PART else "participant"
+    action = {"action": "DYNAMIC_PAYMENT" if outcome == PART else "MANUALLY_REVIEW"}
+    action = {"action": _RETURN, "return_reason": reason} if reason else action
+    return {"code": code, "code_type": kind, "actions": [action], "actor": actor}
 
 
 def make_codes(secret: str) -> dict[str, str]:

@@ -498,7 +498,8 @@ class ProlificCrowd(HitCrowd):
                 f"({', '.join(sorted({*came.values()}))}): the work waits, neither counted nor paid here; "
                 "pay for it there, and one returned or rejected frees its HIT"
             )
-        here = next((self._reward_of(hit) for hit, _ in self._list_hits()), study.reward)
+        rewards_here = (int(Decimal(hit["Reward"]) / CENT) for hit, _ in self._list_hits())
+        here = next((self.account.hits * one for one in rewards_here), study.reward)
         if here != study.reward:
             said.append(
                 f"the reward was changed on Prolific: it pays {study.reward * CENT:.2f} for a visit, and the "
@@ -514,10 +515,8 @@ class ProlificCrowd(HitCrowd):
             )
         paces = [one.seconds for one in listed.values() if one.seconds and one.status in _WAITS]
         if paces:
-            hourly, floor = (
-                study.reward * CENT * 3600 / Decimal(median(paces)),
-                _FLOORS.get(currency, Decimal(0)),
-            )
+            hourly = study.reward * CENT * 3600 / Decimal(median(paces))
+            floor = _FLOORS.get(currency, Decimal(0))
             least = f", and Prolific asks for {floor} or more" if floor else ""
             advice = ": raise the reward, or show fewer pairs in a HIT" if hourly < floor * _NEAR else ""
             said.append(f"an hour pays {hourly:.2f} at the median time by Prolific's clock{least}{advice}")
@@ -546,9 +545,6 @@ class ProlificCrowd(HitCrowd):
                 f"{many(len(parts), 'submission')} approved in part on Prolific got ${paid:.2f}, which is "
                 f"${abs(more):.2f} {'more' if more > 0 else 'less'} than was owed"
             )
-
-    def _reward_of(self, hit: ApiHit) -> int:
-        return self.account.hits * int(Decimal(hit["Reward"]) / CENT)
 
     def _payments(self, study: Found) -> Payments:
         return Payments(
@@ -660,14 +656,8 @@ class ProlificCrowd(HitCrowd):
     def _make_panel(self, reward: int) -> str:
         keys = f"{self._prolific.url}/.well-known/study/jwks.json" if self.account.secure else ""
         ways = {outcome: way_back(code) for outcome, code in self._codes.items() if outcome != PART}
-        panel = {
-            "completion": ways,
-            "hits": self.account.hits,
-            "confirm": True,
-            "keys": keys,
-            "requester": _STUDY,
-        }
-        return self._site.make({**panel, "reward": f"{reward * CENT:.2f}"})
+        panel = {"completion": ways, "hits": self.account.hits, "confirm": True, "keys": keys}
+        return self._site.make({**panel, "requester": _STUDY, "reward": f"{reward * CENT:.2f}"})
 
     def link(self, path: str) -> str:
         """Return the address of a path of the worker site, for participants."""
@@ -689,13 +679,8 @@ class ProlificCrowd(HitCrowd):
 
 def _refuse_requirements(who: Eligibility) -> None:
     """Refuse what only Prolific knows of people: the worker site would let nobody in."""
-    known = {
-        "locales": who.locales,
-        "approved_more_than": who.approved_more_than,
-        "min_approval_rate": who.min_approval_rate,
-    }
-    for name, value in known.items():
-        if value not in ((), None):
+    for name in ("locales", "approved_more_than", "min_approval_rate"):
+        if getattr(who, name) not in ((), None):
             raise RefusedError(
                 f"{name} of [workers] is for marketplaces: Prolific itself knows where people come from, "
                 "and what they have done",

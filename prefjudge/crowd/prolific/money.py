@@ -295,11 +295,10 @@ class Payments:
         asked = {"study_id": self.study.study_id, "csv_bonuses": f"{visit.session},{amount}\n"}
         # Setting up pays nothing: one that is never paid does no harm, so a repeat does none either.
         bulk = self.client.call("POST", "/api/v1/submissions/bonus-payments/", asked)
-        if not (
-            isinstance(bulk, dict) and "id" in bulk and isinstance(bulk.get("total_amount"), (int, float))
-        ):
+        cost = bulk.get("total_amount") if isinstance(bulk, dict) and "id" in bulk else None
+        if not isinstance(cost, (int, float)):
             raise self.client.odd("a bonus")
-        self._refuse_unpaid(bulk["total_amount"])
+        self._refuse_unpaid(cost)
         if not self.site.note_paid(visit.number, "bonus"):
             return  # another process has asked for it since this one looked
         try:
