@@ -270,9 +270,14 @@ def test_a_copy_of_the_study_is_not_taken_for_it(study: Path, platform: Platform
     assert platform.spent() == platform.cost(200) + platform.cost(93)
     words = f"1 submission by which people came here is of another study on Prolific ({copy}): the work waits"
     assert (words in said) == (status == "ACTIVE")
-    last = [*platform.submissions][-1]
-    (visit,) = [one for one in Site(*site_of(study)).visits() if one.session == last]
-    assert visit.waiting == (status == "ACTIVE")
+    if status == "ACTIVE":
+        last = [*platform.submissions][-1]
+        for waits in (True, False):
+            (visit,) = [one for one in Site(*site_of(study)).visits() if one.session == last]
+            assert visit.waiting == waits
+            platform.turn_into(last, "APPROVED")
+            assert words not in " | ".join(collect(study, live=True).notices)
+        assert visit.assignments == {**dict.fromkeys(visit.assignments, "Returned")}, "it is free for others"
 
 
 def test_a_draft_that_nobody_published_from_here_stays_one(study: Path, platform: Platform) -> None:

@@ -71,6 +71,7 @@ def count_outstanding(hit: ApiHit) -> int:
 _LOOKED_UP = 50
 """At most so many visits that Prolific does not list are asked for by one look."""
 _GONE = {"RETURNED": "returned", "TIMED-OUT": "timed_out", "SCREENED OUT": "screened_out"}
+_UNDECIDED = ("RESERVED", "ACTIVE", "AWAITING REVIEW")
 SYNC_EVERY = 20.0
 """Seconds between two looks at Prolific's submissions, while somebody watches."""
 
@@ -108,10 +109,11 @@ class Submissions:
         known, self.elsewhere = self.elsewhere, {}
         for visit in sorted(strange, key=lambda one: one.session in known)[:_LOOKED_UP]:
             found = self._ask(visit)
-            other, status = str(found.get("study_id")), str(found.get("status"))
-            if found and other != study.study_id and status not in (*_GONE, "REJECTED"):
-                self.elsewhere[visit.session] = other
-            elif not found or other != study.study_id:
+            if (other := found.get("study_id")) == study.study_id:
+                continue
+            if found.get("status") in (*_UNDECIDED, "UNKNOWN"):
+                self.elsewhere[visit.session] = str(other)
+            else:  # a forged link, or it is decided there: the work does not count, as nobody is paid here
                 told.append({"session": visit.session, "participant": visit.participant, "status": "unknown"})
         self._site.tell(told)
         self._synced = time.monotonic()
@@ -359,7 +361,7 @@ class ProlificCrowd(HitCrowd):
         if study is None or study.status == "UNPUBLISHED":
             return 0
         statuses = [one.status for one in self.submissions.read(study).values()]
-        there = sum(statuses.count(one) for one in ("ACTIVE", "RESERVED", "AWAITING REVIEW"))
+        there = sum(statuses.count(one) for one in _UNDECIDED)
         over = statuses.count("APPROVED") + statuses.count("PARTIALLY APPROVED")
         places = there if study.status == "COMPLETED" else study.places - over
         return self._prolific.charged(study.study_id)[0] + places * self._prices.place(study.reward)
@@ -496,7 +498,7 @@ class ProlificCrowd(HitCrowd):
                 f"{many(len(came), 'submission')} by which people came here "
                 f"{'is' if len(came) == 1 else 'are'} of another study on Prolific "
                 f"({', '.join(sorted({*came.values()}))}): the work waits, neither counted nor paid here; "
-                "pay for it there, and one returned or rejected frees its HIT"
+                "once each is paid, rejected or returned there, its HIT is free for others"
             )
         rewards_here = (int(Decimal(hit["Reward"]) / CENT) for hit, _ in self._list_hits())
         here = next((self.account.hits * one for one in rewards_here), study.reward)
