@@ -31,14 +31,22 @@ class Records(Site):
 
     def note_paid(self, visit: int, by: str) -> bool:
         one = self.kept[visit]
+        if by in ("seen", "replaced"):
+            more = {} if by == "seen" else {"asked": one.asked - one.unseen, "by_hand": True}
+            self.kept[visit] = replace(one, unseen=Decimal(0), **more)  # type: ignore[arg-type]
+            return True
         if by == "refused":
             *before, last = one.payments
-            self.kept[visit] = replace(one, paid="", payments=before, asked=one.asked - last)
+            self.kept[visit] = replace(
+                one, paid="", payments=before, asked=one.asked - last, unseen=Decimal(0)
+            )
             return True
         cents = one.due if by == "bonus" else min(one.due, Decimal("2.00") - one.approved_for)
-        asked = one.asked + cents * (by == "bonus")
-        paid = datetime.now(UTC).isoformat()
-        self.kept[visit] = replace(one, paid=paid, payments=(*one.payments, cents), asked=asked)
+        bonus, paid = cents * (by == "bonus"), datetime.now(UTC).isoformat()
+        self.kept[visit] = replace(
+            one, paid=paid, payments=(*one.payments, cents), asked=one.asked + bonus,
+            unseen=one.unseen + bonus, by_hand=one.by_hand or by == "by hand",
+        )  # fmt: skip
         return cents > 0
 
 
@@ -186,14 +194,6 @@ def test_what_was_approved_there_has_its_reward_and_gets_nothing_on_top(desk: De
     assert not any(path.endswith(("/request-return/", "/pay/")) for _, path, _ in desk.platform.calls)
 
 
-def test_what_was_promised_beyond_the_reward_is_paid_on_top_of_an_approval(desk: Desk) -> None:
-    desk.platform.turn_into("part", "APPROVED")
-    desk.site.kept[2] = replace(desk.site.kept[2], earned=Decimal("2.50"))
-    for _ in range(2):
-        desk.settle()
-    assert desk.platform.paid == [("part", 50)]
-
-
 def test_what_was_rejected_there_is_not_paid_before_a_person_says_so_here(desk: Desk) -> None:
     for session in ("whole", "part"):
         desk.platform.turn_into(session, "REJECTED")
@@ -202,11 +202,10 @@ def test_what_was_rejected_there_is_not_paid_before_a_person_says_so_here(desk: 
         assert "2 submissions with accepted work were rejected on Prolific, and $2.80 of it is not" in said
         assert said.endswith("prefjudge pay mine --live --held")
         assert (desk.platform.paid, desk.platform.spent()) == ([], 0)
-    ways = "$2.00 of it by taking a rejection back (1 rejection); $0.80 of it by a bonus, and the rejection"
     visits = tuple(desk.site.kept.values())
     for told in (desk.payments.foresee(visits, desk.listed()), desk.settle(held=True)):
-        assert told[0].startswith("$2.80 ")
-        assert f"for 2 submissions that a person rejected on Prolific: {ways} stays (1 rej" in told[0]
+        assert [one.partition(" ")[0] for one in told] == ["$2.00", "$0.80"]
+        assert told[0].endswith("for 1 submission that a person rejected on Prolific, by taking that back")
     assert desk.payments.foresee(tuple(desk.site.kept.values()), desk.listed()) == ()
     for held in (True, False):
         assert desk.settle(held=held) == ()
@@ -234,12 +233,17 @@ def test_a_bonus_by_hand_is_a_part_of_what_is_owed_for_a_rejected_submission(des
 
 
 @pytest.mark.parametrize(
-    ("ending", "clicked", "whole"), [("/pay/", "part", "TIMED-OUT"), ("/transition/", "whole", "REJECTED")]
+    ("ending", "clicked", "whole"),
+    [
+        ("/pay/", "part", "TIMED-OUT"),
+        ("/bonus-payments/", "whole", "TIMED-OUT"),
+        ("/transition/", "whole", "REJECTED"),
+    ],
 )
 def test_what_was_approved_there_since_the_look_gets_no_bonus(
     desk: Desk, ending: str, clicked: str, whole: str
 ) -> None:
-    """One while a bonus is paid to somebody else, the other while its rejection is taken back."""
+    """While a bonus is paid to somebody else, or set up, or while its rejection is taken back."""
     desk.platform.turn_into("whole", whole)
     desk.platform.turn_into("part", "TIMED-OUT")
     desk.platform.faults.append(_click(desk, ending, clicked))
@@ -295,21 +299,29 @@ def test_what_was_rejected_there_after_a_bonus_stays_so_when_the_rest_is_paid(de
     assert (desk.platform.submissions["part"].status, desk.platform.paid[1:]) == ("REJECTED", [("part", 120)])
 
 
-def test_a_part_approved_while_a_bonus_is_unseen_counts(desk: Desk) -> None:
+def test_a_part_approved_while_a_bonus_is_unseen_counts(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     desk.platform.delayed = True
     desk.settle()
     desk.platform.turn_into("part", "PARTIALLY APPROVED")
-    assert "; 1 approved in part since: that part counts, so pay only the rest, if" in desk.settle()[0]
-    assert not desk.payments.is_paid(desk.site.kept[2])
-    desk.platform.show_bonuses()
+    (said,) = desk.settle()
+    assert said.endswith("not seen yet on Prolific; it pays within some minutes")
+    monkeypatch.setattr(money, "_PATIENCE", 0.0)
     assert desk.settle() == ()
-    assert desk.payments.is_paid(desk.site.kept[2])
+    desk.site.kept[2] = replace(desk.site.kept[2], earned=Decimal("1.00"))
+    desk.platform.paid = []  # it never came
+    assert desk.settle() == ()
+    desk.platform.show_bonuses()
+    for _ in range(2):
+        assert desk.settle() == ()
+    assert desk.platform.paid == [("part", 20)], "what the part counts for is not paid again"
+    assert not desk.site.kept[2].unseen
 
 
 def test_of_two_parts_that_were_approved_there_nobody_knows_whose_is_what(desk: Desk) -> None:
     for session in ("whole", "part"):
         desk.platform.turn_into(session, "PARTIALLY APPROVED")
-    assert "2 submissions were approved in part on Prolific: by whom" in " | ".join(desk.settle())
+    for _ in range(2):
+        assert "2 submissions were approved in part on Prolific's pages: here" in " | ".join(desk.settle())
 
 
 def test_no_second_bonus_is_asked_for_before_the_first_is_seen(
@@ -328,6 +340,16 @@ def test_no_second_bonus_is_asked_for_before_the_first_is_seen(
     assert desk.platform.paid == [("part", 80), ("part", 120)]
 
 
+def test_a_lost_bonus_for_what_was_rejected_since_is_left_to_a_person(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(money, "_PATIENCE", 0.0)
+    desk.platform.delayed = True
+    desk.settle()
+    desk.platform.turn_into("part", "REJECTED")
+    assert "rejected there since: nothing more is paid from here" in desk.settle()[0]
+
+
 @pytest.mark.parametrize("ending", ["/pay/", "/bonus-payments/"])
 def test_a_bonus_that_prolific_refuses_is_unpaid_and_asked_for_again(desk: Desk, ending: str) -> None:
     broken(desk.platform)
@@ -338,19 +360,6 @@ def test_a_bonus_that_prolific_refuses_is_unpaid_and_asked_for_again(desk: Desk,
     assert desk.platform.submissions["whole"].status == "APPROVED", "the others are paid"
     assert len(desk.settle()) == 1
     assert desk.platform.paid == [("part", 80)]
-
-
-def test_what_is_still_to_come_waits(desk: Desk) -> None:
-    desk.platform.submissions["whole"].status = "ACTIVE"
-    desk.site.kept[2] = replace(desk.site.kept[2], assignments={"32": "Submitted"})
-    desk.settle()
-    assert (desk.platform.paid, desk.platform.submissions["whole"].status) == ([], "ACTIVE")
-
-
-def test_work_that_was_done_is_paid_though_the_submission_is_gone(desk: Desk) -> None:
-    desk.platform.submissions["whole"].status = "TIMED-OUT"
-    desk.settle()
-    assert desk.platform.paid == [("whole", 200), ("part", 80)]
 
 
 def test_a_currency_without_hundredths_is_refused_before_a_bonus_is_paid(desk: Desk) -> None:

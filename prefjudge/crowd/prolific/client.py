@@ -137,8 +137,8 @@ class Client:
             )
         return cents, currency
 
-    def charged(self, study_id: str) -> tuple[int, int, int]:
-        """Return the cents that a study has cost so far, fees included, and its rewards and bonuses."""
+    def charged(self, study_id: str) -> tuple[int, int]:
+        """Return the cents that a study has cost so far, fees included, and the rewards of these."""
         found = self.get(f"/api/v1/studies/{study_id}/cost/")
         try:
             rewards, bonuses = (
@@ -146,7 +146,7 @@ class Client:
                 for kind in ("rewards", "bonuses")
             )
             both = round(sum(rewards.values())) + round(sum(bonuses.values()))
-            return both, round(rewards.get("rewards", 0)), round(bonuses.get("rewards", 0))
+            return both, round(rewards.get("rewards", 0))
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise self.odd("the cost of a study") from error
 
@@ -519,6 +519,10 @@ class Visit:
     """What was recorded as paid, the first payment first."""
     asked: Decimal = Decimal(0)
     """What bonuses are of these, each of which was asked for once."""
+    unseen: Decimal = Decimal(0)
+    """What of that Prolific has not shown yet."""
+    by_hand: bool = False
+    """Whether a person has approved it in part, for an amount that nobody knows here."""
 
     @property
     def due(self) -> Decimal:
@@ -588,7 +592,8 @@ class Site:
     def note_paid(self, visit: int, by: str) -> bool:
         """Record that an ``approval`` pays a visit, or a ``bonus`` its rest; return whether that is new.
 
-        By ``refused`` the last payment is not made after all.
+        A part that a person approved pays ``by hand``. By ``refused`` the last payment is not made after all;
+        ``seen`` says that Prolific shows all bonuses, ``replaced`` that such a part pays for what never came.
         """
         return bool(self._call("POST", f"{self._path}/paid", {"visits": [visit], "by": by})["recorded"])
 
@@ -622,4 +627,6 @@ def _visit(found: Mapping[str, Any]) -> Visit:
         paid=str(found["paid"] or ""),
         payments=[Decimal(str(one)) for one in found["payments"]],
         asked=Decimal(str(found["by_bonus"])),
+        unseen=Decimal(str(found["unseen"])),
+        by_hand=bool(found["by_hand"]),
     )

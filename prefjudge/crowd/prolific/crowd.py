@@ -416,9 +416,9 @@ class ProlificCrowd(HitCrowd):
                 self.close(hit["HITId"])
 
     def is_paid(self, submission_id: str) -> bool:
-        """Return whether Prolific has paid all that the visit of an assignment has earned."""
+        """Return whether Prolific has paid all that the visit of an assignment has earned, as last seen."""
         found = self._visit_of(submission_id)
-        return found is None or found[0].is_paid(found[1])
+        return found is None or not (found[1].due or found[1].unseen)
 
     def settle(self, *, held: bool = False, dry_run: bool = False) -> tuple[str, ...]:
         """Pay at Prolific what was decided here, and fit the number of people to what is still on offer.
@@ -483,7 +483,7 @@ class ProlificCrowd(HitCrowd):
         counts = ", ".join(f"{statuses.count(one)} {one.lower()}" for one in dict.fromkeys(statuses))
         used = sum(one not in _FREED for one in statuses)
         currency = self._prolific.balance(self.account.workspace)[1]
-        charged, rewards, bonuses = self._prolific.charged(study.study_id)
+        charged, rewards = self._prolific.charged(study.study_id)
         said = [
             f"on Prolific the study is {study.status.lower()}: {used} of {many(study.places, 'place')} taken"
             f"{f' ({counts})' if counts else ''}, {self._compared(charged, visits)} {currency} charged"
@@ -507,7 +507,7 @@ class ProlificCrowd(HitCrowd):
                 f"the reward was changed on Prolific: it pays {study.reward * CENT:.2f} for a visit, and the "
                 f"HITs say {here * CENT:.2f}"
             )
-        elif bonuses * CENT >= sum(one.asked for one in visits):  # else whose part is on top is not known yet
+        elif not any(one.unseen for one in visits):  # else whose part is on top is not known yet
             said += self._parts_differ(study, listed, visits, rewards)
         needed = max(used, self._wanted(outstanding, listed, visits))
         if outstanding and study.places > needed:

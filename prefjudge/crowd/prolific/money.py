@@ -89,11 +89,12 @@ _PADDING = (
 )
 _PATIENCE = 3600.0
 """Seconds after which a bonus that was asked for should be seen; Prolific says that it takes some minutes."""
+_SOON = "; it pays within some minutes"
 _LATE = (
     ", long after: look at the study's submissions there, and pay what is missing by hand; nothing is asked "
     "for twice, and the next `prefjudge pay` finds it"
 )
-_SINCE = "approved in part since: that part counts, so pay only the rest, if the bonus does not show"
+_LATE_REJECTED = ", and rejected there since: nothing more is paid from here, so pay it by hand if it is owed"
 _LEAST_SHARE, _MOST_SHARE = 8, 99
 """Percent of the reward that Prolific approves in part."""
 _WHY_PART = "Paid for the tasks that you did: you stopped early, or there were no more for you."
@@ -227,27 +228,19 @@ class Payments:
             return act
         if status == "AWAITING REVIEW" and not asked_back:
             self._ask_back(visit)
-        by_approval = approved_for(status, visit, reward)
+        by_approval, partly = approved_for(status, visit, reward), status == "PARTIALLY APPROVED"
         if visit.due and by_approval > visit.approved_for:
-            self.site.note_paid(visit.number, "approval")
+            self.site.note_paid(visit.number, "by hand" if partly else "approval")
         owed = visit.earned - by_approval
-        if owed > 0:
-            self._pay_bonus(visit, owed, shown, happened)
+        self._pay_bonus(visit, owed, status, shown, happened)
         if status == "APPROVED" and visit.asked and shown > max(owed, Decimal(0)):
             happened.twice.append((shown, shown - owed))
         else:
             happened.whole += owed < 0 and not visit.whole
-        happened.parts += act is Act.STANDS and status == "PARTIALLY APPROVED" and visit.due > 0
-        happened.since += status == "PARTIALLY APPROVED" and shown < min(visit.asked, owed)
-        happened.in_part += act is Act.STANDS and status == "PARTIALLY APPROVED" and visit.whole
+        happened.parts += partly and (visit.by_hand or not visit.approved_for)  # others are from here
+        happened.in_part += act is Act.STANDS and partly and visit.whole
         happened.returned += status == "RETURNED" and visit.whole
         return act
-
-    def is_paid(self, visit: Visit) -> bool:
-        """Return whether Prolific shows all that a visit has earned as paid."""
-        status, shown, _ = self._read(visit.session)
-        owed = visit.earned - approved_for(status, visit, self.study.reward * CENT)
-        return not visit.due and shown >= min(visit.asked, owed)
 
     def foresee(self, visits: Sequence[Visit], listed: Mapping[str, Submission]) -> tuple[str, ...]:
         """Return what `settle` would pay with ``held`` for what was rejected there; nothing is done."""
@@ -258,7 +251,7 @@ class Payments:
                 _, shown, _ = self._read(visit.session)
                 whole = act_on("AWAITING REVIEW", visit, reward) is Act.APPROVE and not shown
                 each += [(_rest_of(visit, shown), whole)] if _rest_of(visit, shown) else []
-        return (_overruled(each, "would be paid"),) if each else ()
+        return tuple(_overruled(each, "would be paid"))
 
     def _approve_part(self, visit: Visit) -> bool:
         """Approve a submission for a part of its reward; False where Prolific does not offer that.
@@ -279,17 +272,29 @@ class Payments:
         self.site.note_paid(visit.number, "approval")
         return True
 
-    def _pay_bonus(self, visit: Visit, owed: Decimal, shown: Decimal, happened: "Happened") -> None:
+    def _pay_bonus(
+        self, visit: Visit, owed: Decimal, status: str, shown: Decimal, happened: "Happened"
+    ) -> None:
         """Pay what is missing of all bonuses that are owed; what was asked for before is only looked for."""
-        missing, unseen = owed - shown, min(visit.asked, owed) - shown
-        if unseen > 0:
-            happened.unseen.append((unseen, visit.paid))
-            happened.later += missing - unseen
-        if unseen > 0 or not visit.due:
+        late = time.time() - moment_of(visit.paid) > _PATIENCE
+        settled = max(shown, visit.asked - visit.unseen)
+        lost = late and not shown and 0 < visit.unseen == sum(visit.payments)
+        if lost and status == "PARTIALLY APPROVED":
+            self.site.note_paid(visit.number, "replaced")  # by what a person has approved since
+            return
+        if (unseen := min(visit.asked, owed) - settled) > 0:
+            what = (_LATE_REJECTED if status == "REJECTED" else _LATE) if late else _SOON
+            happened.unseen.append((unseen, owed - settled - unseen, what))
+            return
+        if visit.unseen:
+            self.site.note_paid(visit.number, "seen")
+        missing = owed - settled
+        if owed <= 0 or not visit.due:
             return
         if missing <= 0:  # an own call is recorded before it is made
             happened.by_hand += shown > visit.asked
-            self.site.note_paid(visit.number, "bonus")
+            for by in ("bonus", "seen"):
+                self.site.note_paid(visit.number, by)
             return
         amount = missing.quantize(CENT)
         asked = {"study_id": self.study.study_id, "csv_bonuses": f"{visit.session},{amount}\n"}
@@ -299,12 +304,14 @@ class Payments:
         if not isinstance(cost, (int, float)):
             raise self.client.odd("a bonus")
         self._refuse_unpaid(cost)
+        if self._read(visit.session)[:2] != (status, shown):
+            return  # a person has decided meanwhile, which the next look settles
         if not self.site.note_paid(visit.number, "bonus"):
             return  # another process has asked for it since this one looked
         try:
             self.client.call("POST", f"/api/v1/bulk-bonus-payments/{bulk['id']}/pay/", again=False)
         except LostReplyError:
-            happened.unseen.append((amount, datetime.now(UTC).isoformat()))
+            happened.unseen.append((amount, Decimal(0), _SOON))
         except RefusedError:  # Prolific did nothing: it may be asked again
             self.site.note_paid(visit.number, "refused")
             raise
@@ -364,13 +371,9 @@ class Happened:
 
     def __init__(self, study: str) -> None:
         self._study = study
-        self.parts = self.since = self.whole = self.in_part = self.returned = self.by_hand = (
-            self.for_nothing
-        ) = 0
-        self.unseen: list[tuple[Decimal, str]] = []
-        """Bonuses that were asked for: what each pays, and since when."""
-        self.later = Decimal(0)
-        """What is asked for once these are seen."""
+        self.parts = self.whole = self.in_part = self.returned = self.by_hand = self.for_nothing = 0
+        self.unseen: list[tuple[Decimal, Decimal, str]] = []
+        """Bonuses that were asked for: what each pays, what is asked for then, and what to do until then."""
         self.overruled: list[tuple[Decimal, bool]] = []
         """What was paid for submissions that were rejected there, and whether that was taken back there."""
         self.rejected: list[Decimal] = []
@@ -385,14 +388,14 @@ class Happened:
         return tuple(filter(None, (*self._open(), *self._done())))
 
     def _open(self) -> Iterator[str]:
-        if self.unseen:
-            late = any(time.time() - moment_of(since) > _PATIENCE for _, since in self.unseen)
-            yield (
-                f"{many(len(self.unseen), 'bonus', 'bonuses')} of ${sum(owed for owed, _ in self.unseen)} "
-                f"asked for and not seen yet on Prolific{_LATE if late else '; it pays within some minutes'}"
-                f"{f'; ${self.later} more is asked for then' if self.later else ''}"
-                f"{f'; {self.since} {_SINCE}' if self.since else ''}"
-            )
+        for what in (_LATE, _LATE_REJECTED, _SOON):
+            if bonuses := [(owed, more) for owed, more, told in self.unseen if told == what]:
+                later = sum(more for _, more in bonuses)
+                yield (
+                    f"{many(len(bonuses), 'bonus', 'bonuses')} of ${sum(owed for owed, _ in bonuses)} asked "
+                    f"for and not seen yet on Prolific{what}"
+                    f"{f'; ${later} more is asked for then' if later else ''}"
+                )
         if self.rejected:
             yield (
                 f"{many(len(self.rejected), 'submission')} with accepted work {_were(len(self.rejected))} "
@@ -401,7 +404,7 @@ class Happened:
             )
         if self.waiting:
             soon = sum(when - time.time() < _WEEK for when, _ in self.waiting)
-            each = [f"{who} on {_day(when)}" for when, who in sorted(self.waiting)]
+            each = [f"{who} on {datetime.fromtimestamp(when, UTC):%F}" for when, who in sorted(self.waiting)]
             rest = [f"{len(each) - _MOST_NAMED} more"] if len(each) > _MOST_NAMED else []
             yield (
                 f"{many(len(each), 'submission waits', 'submissions wait')} to be returned on Prolific, "
@@ -411,18 +414,7 @@ class Happened:
             )
 
     def _done(self) -> Iterator[str]:
-        if self.overruled:
-            yield _overruled(self.overruled, "is paid now")
-        if self.parts > 1:
-            yield (
-                f"{self.parts} submissions were approved in part on Prolific: by whom, and what each got, is "
-                "not known here, only what all got together"
-            )
-        if self.whole:
-            yield (
-                f"{many(self.whole, 'submission')} done in part {_were(self.whole)} approved on Prolific, "
-                "which pays the whole reward: more than the ledger of this study holds"
-            )
+        yield from _overruled(self.overruled, "is paid now")
         if self.twice:
             bonuses, more = map(sum, zip(*self.twice, strict=True))
             yield (
@@ -430,6 +422,11 @@ class Happened:
                 f"after bonuses of ${bonuses}: that paid ${more} more than was earned"
             )
         for count, what in (
+            (
+                self.parts * (self.parts > 1),
+                "{} approved in part on Prolific's pages: here only their sum is known",
+            ),
+            (self.whole, "done in part {} approved on Prolific in full: more than the ledger holds"),
             (self.in_part, "done in full {} approved in part on Prolific: less than the ledger holds"),
             (self.returned, "done in full {} returned on Prolific: the work counts, and a bonus pays it"),
             (
@@ -447,18 +444,11 @@ def _rest_of(visit: Visit, shown: Decimal) -> Decimal:
     return max(Decimal(0), visit.due - max(Decimal(0), shown - visit.asked))
 
 
-def _overruled(each: Sequence[tuple[Decimal, bool]], what: str) -> str:
-    back = [amount for amount, taken_back in each if taken_back]
-    stay = [amount for amount, taken_back in each if not taken_back]
-    ways = [
-        f"${sum(amounts)} of it by {way} ({many(len(amounts), 'rejection')})"
-        for way, amounts in (("taking a rejection back", back), ("a bonus, and the rejection stays", stay))
-        if amounts
-    ]
-    return (
-        f"${sum(amount for amount, _ in each)} {what} for {many(len(each), 'submission')} that a person "
-        f"rejected on Prolific: {'; '.join(ways)}"
-    )
+def _overruled(each: Sequence[tuple[Decimal, bool]], what: str) -> Iterator[str]:
+    for back, how in ((True, "taking that back"), (False, "a bonus, and the rejection stays")):
+        if amounts := [amount for amount, taken_back in each if taken_back == back]:
+            many_ = many(len(amounts), "submission")
+            yield f"${sum(amounts)} {what} for {many_} that a person rejected on Prolific, by {how}"
 
 
 def _were(count: int) -> str:
@@ -483,7 +473,3 @@ def split_reason(reason: str) -> tuple[str, str]:
     if len(message) < _LEAST_MESSAGE:
         message = f"{message.rstrip('.')}.{_PADDING}"
     return category, message
-
-
-def _day(when: float) -> str:
-    return datetime.fromtimestamp(when, UTC).date().isoformat()

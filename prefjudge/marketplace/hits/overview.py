@@ -293,17 +293,22 @@ def _is_paid(tx: Transaction, worker_id: str) -> bool:
     return not tx.marketplace.sandbox or tx.pick("1", "visits", worker_id=worker_id) is not None
 
 
+_UNSEEN = "FROM visit_payments p JOIN visits v USING (visit) WHERE p.seen = 0 AND v.worker_id"
+
+
 def _refuse_unpaid(tx: Transaction, worker_id: str, owed: int) -> None:
     waiting = tx.value(
         "SELECT count(*) FROM assignments WHERE worker_id = :worker"
         " AND status IN ('Submitted', 'Unconfirmed')",
         worker=worker_id,
     )
-    if owed or waiting:
+    unseen = int(tx.value(f"SELECT coalesce(sum(p.cents), 0) {_UNSEEN} = :worker", worker=worker_id))
+    if owed or waiting or unseen:
+        asked = f", a bonus of ${from_cents(unseen)} is not seen yet (`collect` looks)" if unseen else ""
         raise refused(
             "InvalidWorkerState",
-            f"{worker_id} is owed ${from_cents(owed)}, and {waiting} HITs wait for a decision. Decide and pay"
-            " first, and record the payment: afterwards nobody knows whom to pay.",
+            f"{worker_id} is owed ${from_cents(owed)}{asked}, and {waiting} HITs wait for a decision. Decide"
+            " and pay first, and record the payment: afterwards nobody knows whom to pay.",
         )
 
 
@@ -333,6 +338,7 @@ def _due_to_forget(tx: Transaction, before: float, most: int) -> list[str]:
         " OR (a.deadline > :before AND (a.ended_at IS NULL OR a.ended_at > :before))"
         " OR a.status IN ('Accepted', 'Unconfirmed', 'Submitted')))"
         " AND NOT EXISTS (SELECT 1 FROM visits v WHERE v.worker_id = w.worker_id AND v.arrived > :before)"
+        f" AND NOT EXISTS (SELECT 1 {_UNSEEN} = w.worker_id)"
         " AND NOT EXISTS (SELECT 1 FROM accounts c WHERE c.account = 'worker:' || w.worker_id"
         " AND c.cents <> 0 AND (:real = 1"
         " OR EXISTS (SELECT 1 FROM visits v WHERE v.worker_id = w.worker_id)))"

@@ -179,7 +179,9 @@ class VisitView(TypedDict):
 
     ``approve`` says that the panel should approve its submission, which pays what the panel promised, and
     ``bonus`` what it owes beyond that. Both are said once all work of the visit is decided on. ``payments``
-    are those that were recorded, the first one first; ``by_bonus`` is what bonuses are of them.
+    are those that were recorded, the first one first; ``by_bonus`` is what bonuses are of them, and
+    ``unseen`` what the panel has not shown yet of these. ``by_hand`` says that a person at the panel has
+    approved it in part, for an amount that nobody knows here.
     """
 
     visit: int
@@ -203,6 +205,8 @@ class VisitView(TypedDict):
     paid: str | None
     payments: list[str]
     by_bonus: str
+    unseen: str
+    by_hand: bool
     assignments: list[View]
 
 
@@ -236,44 +240,22 @@ def visit_list(
         f" WHERE a.visit IN {panels.SPAN} GROUP BY a.visit",
         **span,
     )
-    paid = _paid_before(tx, panel)
+    paid = tx.lists(
+        f"SELECT visit, cents, way, seen FROM visit_payments WHERE visit IN {panels.SPAN} ORDER BY payment",
+        **span,
+    )
     return [
-        _view(tx, panel, visit, taken[visit.visit], bonuses.get(visit.visit, 0), paid[_paid_key(visit)])
+        _view(tx, panel, visit, taken[visit.visit], bonuses.get(visit.visit, 0), paid.get(visit.visit, []))
         for visit in listed
     ]
 
 
-_BY_BONUS = ", by a bonus"
-"""How the reference of a payment ends that a panel did not make by its approval."""
-
-
-def _paid_before(tx: Transaction, panel: Panel) -> dict[tuple[str, str], list[tuple[int, bool]]]:
-    """Return the recorded payments of visits, by account and reference: cents, and whether by a bonus."""
-    paid: dict[tuple[str, str], list[tuple[int, bool]]] = defaultdict(list)
-    begins = f"panel {panel.panel}, visit "
-    for account, reference, cents in tx.execute(
-        "SELECT source, reference, cents FROM transfers WHERE target = :out AND kind = 'payout'"
-        " AND substr(reference, 1, :length) = :begins ORDER BY transfer_id",
-        out=ledger.PAID_OUT,
-        length=len(begins),
-        begins=begins,
-    ):
-        whose, _, how = str(reference).partition(": ")
-        paid[str(account), whose].append((int(cents), how.endswith(_BY_BONUS)))
-    return paid
-
-
-def _paid_key(visit: Visit) -> tuple[str, str]:
-    return ledger.earned(visit.worker_id), _reference(visit)
-
-
-def _reference(visit: Visit) -> str:
-    """Return how the payments for a visit begin in the ledger."""
-    return f"panel {visit.panel}, visit {visit.visit}"
+_Payment = tuple[int, str, int]
+"""Cents; by an approval, a part that a person approved, or a bonus; and whether the panel shows it."""
 
 
 def _view(
-    tx: Transaction, panel: Panel, visit: Visit, taken: list[_Taken], bonus: int, paid: list[tuple[int, bool]]
+    tx: Transaction, panel: Panel, visit: Visit, taken: list[_Taken], bonus: int, paid: list[_Payment]
 ) -> VisitView:
     outcome = outcome_of(tx, visit)
     counts = {status: sum(one.status == status for one in taken) for status in ("Accepted", *DONE)}
@@ -281,7 +263,7 @@ def _view(
     decided = bool(visit.confirmed) and outcome != WORKING and not (counts["Submitted"] or counts["Accepted"])
     approve = decided and outcome == "submitted" and counts["Approved"] > 0
     # what was earned after a payment, as by a rejection that was taken back, is owed beyond that payment
-    covered = max(panel.reward if approve else 0, sum(cents for cents, _ in paid))
+    covered = max(panel.reward if approve else 0, sum(cents for cents, *_ in paid))
     beyond = max(0, earned - covered) if decided else 0
     return {
         "visit": visit.visit,
@@ -303,8 +285,10 @@ def _view(
         "approve": approve,
         "bonus": from_cents(beyond),
         "paid": iso(visit.paid),
-        "payments": [from_cents(cents) for cents, _ in paid],
-        "by_bonus": from_cents(sum(cents for cents, by_bonus in paid if by_bonus)),
+        "payments": [from_cents(cents) for cents, *_ in paid],
+        "by_bonus": from_cents(sum(cents for cents, way, _ in paid if way == "bonus")),
+        "unseen": from_cents(sum(cents for cents, _, seen in paid if not seen)),
+        "by_hand": any(way == "by hand" for _, way, _ in paid),
         "assignments": [
             {"assignment_id": one.assignment_id, "hit_id": one.hit_id, "status": one.status} for one in taken
         ],
@@ -342,7 +326,7 @@ def record_paid(tx: Transaction, panel: Panel, numbers: Iterable[int], by: objec
     """Record that the panel has paid these visits; return for how many that was new.
 
     What the visits earned here counts as paid out: by the panel, with its approval and its bonus. By
-    ``approval`` no more than its reward does; by ``bonus``, the record says so.
+    ``approval``, or a part of it ``by hand``, no more than its reward does; a ``bonus`` is still to be seen.
     """
     wanted = sorted(set(numbers))
     if not wanted:
@@ -351,17 +335,16 @@ def record_paid(tx: Transaction, panel: Panel, numbers: Iterable[int], by: objec
     # locked before they are looked at: of two records of one payment, the second finds the first
     locked = {visit.visit: visit for visit in panels.visits_of(tx, panel.panel, first, last, lock=True)}
     rows = {row["visit"]: row for row in visit_list(tx, panel, first, last)}
-    paid = _paid_before(tx, panel)
     recorded = 0
     for number in wanted:
         row = rows.get(number)
         if row is None:
             raise invalid("visits", f"{number} is not a visit of {panel.panel}")
         visit = locked[number]
-        before = paid[_paid_key(visit)]
-        cents = to_cents(row["earned"], "earned") - sum(cents for cents, _ in before)
-        if by == "approval":
-            cents = min(cents, panel.reward - sum(cents for cents, by_bonus in before if not by_bonus))
+        before = sum(to_cents(one, "payments") for one in row["payments"])
+        cents = to_cents(row["earned"], "earned") - before
+        if by in ("approval", "by hand"):
+            cents = min(cents, panel.reward - before + to_cents(row["by_bonus"], "by_bonus"))
         # a bonus may have replaced the approval that would cover this
         more = visit.paid is not None and cents > 0 and not (row["held"] or row["to_review"])
         if not (_must_pay(row) or more):
@@ -369,9 +352,11 @@ def record_paid(tx: Transaction, panel: Panel, numbers: Iterable[int], by: objec
                 raise invalid("visits", f"{number} has work that nobody has decided on, or none that is paid")
             continue
         if cents > 0:
-            so_far = from_cents(cents + sum(cents for cents, _ in before))
-            how = f"{so_far} of {row['earned']}{_BY_BONUS if by == 'bonus' else ''}"
-            workers.record_payout(tx, visit.worker_id, cents, f"{_reference(visit)}: {how}")
+            so_far = f"{from_cents(cents + before)} of {row['earned']}"
+            reference = f"panel {visit.panel}, visit {number}: {so_far}"
+            workers.record_payout(tx, visit.worker_id, cents, reference)
+            kept = {"visit": number, "cents": cents, "time": tx.now, "reference": reference}
+            tx.insert("visit_payments", {**kept, "way": str(by or ""), "seen": int(by != "bonus")})
         tx.update("visits", {"paid": tx.now}, visit=number)
         recorded += 1
     return recorded
@@ -386,20 +371,28 @@ def take_back_paid(tx: Transaction, panel: Panel, numbers: Iterable[int]) -> int
             raise invalid("visits", f"{number} is not a visit of {panel.panel}")
         if visit.paid is None:
             continue
-        account, reference = _paid_key(visit)
         made = tx.execute(
-            "SELECT reference, cents, time FROM transfers WHERE source = :account AND kind = 'payout'"
-            " AND substr(reference, 1, :length) = :begins ORDER BY transfer_id DESC LIMIT 2",
-            account=account,
-            length=len(reference) + 2,
-            begins=f"{reference}: ",
+            "SELECT payment, reference, cents, time FROM visit_payments WHERE visit = :visit"
+            " ORDER BY payment DESC LIMIT 2",
+            visit=number,
         )
-        for full, cents, _ in made[:1]:
+        for payment, full, cents, _ in made[:1]:
+            account = ledger.earned(visit.worker_id)
             ledger.transfer(tx, ledger.PAID_OUT, account, int(cents), "payout refused", str(full))
             tx.update("transfers", {"kind": "payout refused"}, source=account, kind="payout", reference=full)
-        tx.update("visits", {"paid": made[1][2] if made[1:] else None}, visit=number)
+            tx.delete("visit_payments", payment=payment)
+        tx.update("visits", {"paid": made[1][3] if made[1:] else None}, visit=number)
         taken += 1
     return taken
+
+
+def record_seen(tx: Transaction, panel: Panel, numbers: Iterable[int], way: str = "bonus") -> int:
+    """Record that the panel shows these visits' bonuses, or has paid in another way; return how many."""
+    sql = (
+        "UPDATE visit_payments SET seen = 1, way = :way WHERE visit = :visit AND seen = 0"
+        " AND visit IN (SELECT visit FROM visits WHERE panel = :panel) RETURNING visit"
+    )
+    return sum(len(tx.execute(sql, visit=number, panel=panel.panel, way=way)) for number in numbers)
 
 
 def _must_pay(row: VisitView) -> bool:

@@ -1,7 +1,7 @@
 """Panels' pages: participants come and go; and the admin makes, edits, closes and pays panels."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from starlette.responses import JSONResponse, Response
@@ -313,7 +313,11 @@ async def end_session(call: Call) -> Page:
 
 
 async def record_paid(call: Call) -> Page:
-    """Record that the panel has paid visits, in JSON ``by`` what; or ``by`` is ``refused``: it has not."""
+    """Record that the panel has paid visits, in JSON ``by`` what.
+
+    ``by`` may also be ``refused``: it has not; ``seen``: it shows the bonuses that it was asked for; or
+    ``replaced``: a person at the panel has approved a part in their place.
+    """
     name, wanted = call.path_params["panel"], await call.json() if call.sends_json else {}
     if call.sends_json:
         given = wanted.get("visits")
@@ -325,7 +329,9 @@ async def record_paid(call: Call) -> Page:
         raise invalid("visits", "must be numbers of visits")
 
     found, by = [int(text) for text in texts], wanted.get("by")
-    act_on = visits.take_back_paid if by == "refused" else partial(visits.record_paid, by=by)
+    acts: dict[str, Callable[..., int]] = {"refused": visits.take_back_paid, "seen": visits.record_seen}
+    acts["replaced"] = partial(visits.record_seen, way="by hand")
+    act_on = acts.get(str(by)) or partial(visits.record_paid, by=by)
     context = {"recorded": await call.run(lambda tx: act_on(tx, panels.find(tx, name), found))}
     return Page(name="panel", context=context, location=f"/admin/panels/{name}")
 

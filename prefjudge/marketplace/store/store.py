@@ -143,6 +143,10 @@ CREATE TABLE visits (
     NOT NULL, confirmed BIGINT NOT NULL, outcome TEXT, ended DOUBLE PRECISION, paid DOUBLE PRECISION,
     UNIQUE (panel, participant, session));
 CREATE INDEX visits_worker ON visits (worker_id);
+CREATE TABLE visit_payments (
+    payment {serial}, visit BIGINT NOT NULL REFERENCES visits, cents BIGINT NOT NULL, way TEXT NOT NULL,
+    seen BIGINT NOT NULL, time DOUBLE PRECISION NOT NULL, reference TEXT NOT NULL);
+CREATE INDEX visit_payments_visit ON visit_payments (visit);
 CREATE TABLE messages (
     message_id {serial}, worker_id TEXT NOT NULL, requester_id TEXT NOT NULL, subject TEXT NOT NULL,
     body TEXT NOT NULL, sent DOUBLE PRECISION NOT NULL, is_read BIGINT NOT NULL DEFAULT 0);
