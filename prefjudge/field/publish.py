@@ -643,14 +643,14 @@ def plan_recruiting(study: Study, crowd: Crowd, hits: Sequence[StudyHit]) -> tup
 
 def settle_elsewhere(
     study: Study, crowd: Crowd, *, held: bool = False, dry_run: bool = False
-) -> tuple[str, ...]:
+) -> tuple[Decimal | None, tuple[str, ...]]:
     """Pay people where they come from, where somebody else pays than who has decided."""
-    # Returns how it stands there, and what a person decided, which stands; with `held` what was refused there
-    # is paid.
+    # Returns what was paid there, how it stands, and what a person decided, which stands; with `held` what
+    # was refused there is paid.
     if not isinstance(crowd, Recruiting):
-        return ()
-    happened = crowd.settle(held=held, dry_run=dry_run)
-    return happened if dry_run else _noted(study, happened)
+        return None, ()
+    paid, happened = crowd.settle(held=held, dry_run=dry_run)
+    return (None, happened) if dry_run else (paid, _noted(study, happened))
 
 
 def _noted(study: Study, happened: tuple[str, ...]) -> tuple[str, ...]:

@@ -19,7 +19,8 @@ from prefjudge.words import many
 class PayResult(Shown):
     """Who is, or was, owed what and why, by pseudonyms; ``decided`` counts the assignments settled by now.
 
-    ``notices`` says what a person decided where the people come from, as on Prolific's pages.
+    Where people come from elsewhere, as from Prolific, ``there`` is what was paid there just now, which may
+    be for what was accepted earlier, and ``notices`` says what a person decided on its pages.
     """
 
     endpoint: str
@@ -27,6 +28,7 @@ class PayResult(Shown):
     owed: Decimal
     paid: bool
     decided: dict[str, int]
+    there: Decimal | None = None
     notices: tuple[str, ...] = ()
 
     def tables(self) -> tuple[Table, ...]:
@@ -45,6 +47,9 @@ class PayResult(Shown):
         """Return how much is owed, or was paid, to how many, and the first of it."""
         to = many(len({due.worker_id for due in self.dues}), "worker")
         what = f"${self.owed} {'paid' if self.paid else 'owed'} to {to}" if self.dues else "nothing is owed"
+        if self.there is not None:  # what is accepted waits there for all of a visit, or for a person
+            accepted = f"${self.owed} of work by {to}" if self.owed else "no more work"
+            what = f"{accepted} accepted; ${self.there} paid just now"
         return Screen(found=(what,), tables=self.tables() if self.dues else ())
 
 
@@ -71,7 +76,7 @@ def pay(
         if not dry_run:
             pay_dues(opened, crowd, dues)
             release_unused(opened, crowd, target)
-        happened = settle_elsewhere(opened, crowd, held=held, dry_run=dry_run)
+        there, happened = settle_elsewhere(opened, crowd, held=held, dry_run=dry_run)
         endpoint = crowd.endpoint
     with opened.transaction(write=False) as db:
         decided = count_decisions(db, target)
@@ -79,7 +84,10 @@ def pay(
         endpoint=endpoint,
         dues=tuple(replace(due, worker_id=opened.opaque("worker", due.worker_id)) for due in dues),
         owed=sum((due.amount for due in dues if dry_run or due.act is not Act.WAIT), Decimal("0.00")),
-        paid=not dry_run and any(due.act in (Act.APPROVE, Act.PRORATE) for due in dues),
+        paid=bool(there)
+        if there is not None
+        else not dry_run and any(due.act in (Act.APPROVE, Act.PRORATE) for due in dues),
         decided=decided,
+        there=there,
         notices=happened,
     )

@@ -110,7 +110,7 @@ def _decide(
     if overturn:
         settle_elsewhere(study, crowd)  # what was paid so far is for what was earned so far
         worker = _overturn(study, crowd, target, assignment, reason)
-        happened = settle_elsewhere(study, crowd)
+        _, happened = settle_elsewhere(study, crowd)
         paid = not isinstance(crowd, Recruiting) or crowd.is_paid(assignment)
         return worker, "paid after all" if paid else "taken back here; it is not paid yet there", happened
     for due in find_dues(study, target):

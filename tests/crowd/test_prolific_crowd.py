@@ -138,7 +138,7 @@ class TestProlificCrowd(CrowdContract):
         stage.platform.move(action)
         (study,) = stage.platform.studies.values()
         for crowd in (stage.crowd, stage.open_again(), stage.open_again()):
-            for happened in (crowd.recruit(), crowd.settle()):
+            for happened in (crowd.recruit(), crowd.settle()[1]):
                 assert (study.status, study.places) == (now, 3)
                 assert "on Prolific and stays so: 2 assignments wait for people" in " | ".join(happened)
         stage.crowd.approve(taken)
@@ -158,7 +158,7 @@ class TestProlificCrowd(CrowdContract):
         stage.crowd.recruit()
         for crowd in (stage.crowd, stage.open_again()):
             assert crowd.steer(stop=True)[0].startswith("on Prolific the study is completed")
-            assert "stopped from here and stays so" in crowd.settle()[-1]
+            assert "stopped from here and stays so" in crowd.settle()[1][-1]
             assert "stopped from here and stays so" in crowd.recruit()[0]
             assert stage.platform.arrive("5f" * 12) is None
         with pytest.raises(RefusedError, match="has 2 places on Prolific, which never lowers them"):
@@ -166,7 +166,7 @@ class TestProlificCrowd(CrowdContract):
         (standing, extra) = stage.open_again().steer(places=5)
         assert standing.startswith("on Prolific the study is active: 0 of 5 places taken")
         assert "has 5 places on Prolific, and the HITs need 2" in extra
-        assert stage.crowd.settle() == (standing, extra)
+        assert stage.crowd.settle()[1] == (standing, extra)
         assert stage.platform.arrive("5f" * 12)
 
     def test_a_study_whose_places_are_full_stays_stopped_too(self, stage: ProlificStage) -> None:
@@ -189,7 +189,7 @@ class TestProlificCrowd(CrowdContract):
         (one,) = stage.platform.submissions.values()
         one.started, one.completed = "2026-11-27T10:00:00+00:00", "2026-11-27T10:20:00+00:00"
         stage.platform.study.made |= {"reward": 250, "total_available_places": 9}
-        said = " | ".join(stage.crowd.settle())
+        said = " | ".join(stage.crowd.settle()[1])
         for words in (
             "1 of 9 places taken (1 awaiting review), 0.00 GBP charged",
             "the reward was changed on Prolific: it pays 2.50 for a visit, and the HITs say 2.00",
@@ -198,7 +198,7 @@ class TestProlificCrowd(CrowdContract):
         ):
             assert words in said
         one.completed = "2026-11-27T10:24:00+00:00"
-        assert stage.crowd.settle()[-1].endswith("raise the reward, or show fewer pairs in a HIT")
+        assert stage.crowd.settle()[1][-1].endswith("raise the reward, or show fewer pairs in a HIT")
 
     @pytest.mark.parametrize("partly", [True, False])
     def test_a_rejection_is_taken_back_there_and_paid(self, stage: ProlificStage, partly: bool) -> None:
@@ -232,7 +232,7 @@ class TestProlificCrowd(CrowdContract):
         stage.platform.turn_into(one.id, status)
         for _ in range(2):
             stage.crowd.reject(taken, "NO_DATA: nothing in it")
-            said = stage.crowd.settle()
+            said = stage.crowd.settle()[1]
         assert stage.crowd.state(taken) is SubmissionState.REJECTED
         assert (one.status, stage.platform.paid) == (status, [])
         words = "1 submission without accepted work was approved on Prolific, in full or in part: more than"
@@ -304,14 +304,14 @@ class TestProlificCrowd(CrowdContract):
         (study,) = stage.platform.studies.values()
         name, project = study.made["internal_name"], study.made["project"]
         study.made |= {"internal_name": "mine", "project": "0d" * 12}
-        assert stage.open_again().settle()[0].startswith("on Prolific the study is active")
+        assert stage.open_again().settle()[1][0].startswith("on Prolific the study is active")
         study.made |= {"internal_name": name, "project": project}
         stage.platform.studies["ff" * 12] = Study("ff" * 12, dict(study.made), "ACTIVE")
-        said = stage.open_again().settle()
+        said = stage.open_again().settle()[1]
         assert said[0].startswith("on Prolific the study is active: 1 of"), "the first one"
         assert said[1].startswith("1 other study has this one's internal name")
         stage.platform.studies.clear()
-        (said,) = stage.open_again().settle()
+        (said,) = stage.open_again().settle()[1]
         assert said.startswith("1 assignment waits for people, and no study on Prolific is this one's")
         assert stage.platform.studies == {}
 

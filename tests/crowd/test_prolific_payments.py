@@ -93,7 +93,7 @@ class Desk:
         )  # fmt: skip
 
     def settle(self, *, held: bool = False) -> tuple[str, ...]:
-        return self.payments.settle(tuple(self.site.kept.values()), self.listed(), held=held)
+        return self.payments.settle(tuple(self.site.kept.values()), self.listed(), held=held)[1]
 
     def listed(self) -> dict[str, client.Submission]:
         path = "/api/v1/submissions/"

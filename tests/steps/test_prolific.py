@@ -395,7 +395,7 @@ def test_an_overturn_says_whether_prolific_has_paid(study: Path, platform: Platf
 
 def test_nobody_is_paid_after_all_who_is_forgotten(study: Path, platform: Platform) -> None:
     odd = half_rejected(study, platform, partly=False)
-    pay(study, live=True)
+    assert pay(study, live=True).screen().found == ("no more work accepted; $2.00 paid just now",)
     (visit,) = Site(*site_of(study)).visits()
     with pytest.raises(InputError, match=r"owed \$0.00, a bonus of \$2.00 is not seen yet") as unseen:
         forget_person(visit.worker_id, study)

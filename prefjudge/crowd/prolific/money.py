@@ -167,8 +167,11 @@ class Payments:
 
     def settle(
         self, visits: Sequence[Visit], listed: Mapping[str, Submission], *, held: bool = False
-    ) -> tuple[str, ...]:
-        """Pay what is decided and not paid yet; return what a person decided at Prolific, in sentences."""
+    ) -> tuple[Decimal, tuple[str, ...]]:
+        """Pay what is decided and not paid yet.
+
+        Returns how much that was, without fees, and what a person decided at Prolific, in sentences.
+        """
         happened = Happened(self.settings.study)
         refused, reward = list[RefusedError](), self.study.reward * CENT
         met = {visit.session for visit in visits}
@@ -195,7 +198,7 @@ class Payments:
                 f"{many(len(refused), 'bonus is', 'bonuses are')} not paid: {refused[0].message}",
                 refused[0].hint or "Nothing was paid for them. Fix the cause, then pay again.",
             )
-        return happened.sentences()
+        return happened.paid, happened.sentences()
 
     def _act(self, visit: Visit, status: str, reward: Decimal, happened: "Happened", *, held: bool) -> Act:
         """Do what is to be done for one visit; return what it was."""
@@ -222,7 +225,9 @@ class Payments:
         if act is Act.APPROVE:
             self._decide(visit.session, {"action": "APPROVE"})
             status = "APPROVED"
+            happened.paid += reward
         elif act is Act.PART and not shown and self._approve_part(visit):
+            happened.paid += visit.earned
             return Act.STANDS
         if act is Act.WAIT:
             return act
@@ -310,6 +315,7 @@ class Payments:
             return  # another process has asked for it since this one looked
         try:
             self.client.call("POST", f"/api/v1/bulk-bonus-payments/{bulk['id']}/pay/", again=False)
+            happened.paid += amount
         except LostReplyError:
             happened.unseen.append((amount, Decimal(0), _SOON))
         except RefusedError:  # Prolific did nothing: it may be asked again
@@ -372,6 +378,8 @@ class Happened:
     def __init__(self, study: str) -> None:
         self._study = study
         self.parts = self.whole = self.in_part = self.returned = self.by_hand = self.for_nothing = 0
+        self.paid = Decimal("0.00")
+        """What was paid from here just now."""
         self.unseen: list[tuple[Decimal, Decimal, str]] = []
         """Bonuses that were asked for: what each pays, what is asked for then, and what to do until then."""
         self.overruled: list[tuple[Decimal, bool]] = []
