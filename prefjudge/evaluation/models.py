@@ -1,8 +1,9 @@
 """Models as judges: what their votes are worth beside people's, and how far all who judge agree."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from heapq import heapreplace
+from itertools import combinations
 from math import atanh, isnan, sqrt, tanh
 from typing import Literal
 
@@ -16,8 +17,9 @@ from prefjudge.core.resolving.resolutions import resolve, to_qrels
 from prefjudge.core.runs import Heads, Qrels, Scores, encode, select_labels
 from prefjudge.evaluation.correlation import kendall_tau
 from prefjudge.evaluation.intervals import score_intervals
-from prefjudge.evaluation.measures.placings import Floats, Integers
+from prefjudge.evaluation.measures.placings import Floats, Integers, compared_pairs
 from prefjudge.evaluation.winratios import (
+    Example,
     PairVotes,
     count_votes,
     pair_key,
@@ -87,7 +89,7 @@ class ModelGate:
         whose = f"by {many(self.voters, 'person', 'people')}" if self.voters else "of unknown people"
         by = f"{many(self.cast, 'vote')} {whose}"
         if 0 < self.voters < LEAST_PEOPLE:
-            return f"{by}: a {('second', 'third')[self.voters - 1]} person is missing"
+            return f"{by}: {('two more people are', 'a third person is')[self.voters - 1]} missing"
         by += f", {self.votes:,} of them on pairs that another person judged"
         return f"{by}: it takes {LEAST_PEOPLE} people with {LEAST_VOTES} such votes each"
 
@@ -105,6 +107,17 @@ class ModelGate:
     def worse(self) -> bool:
         """Whether people are told to be better by more than ``epsilon``: if neither, more votes may tell."""
         return self.high < -self.epsilon
+
+    @property
+    def state(self) -> str:
+        """Whether it is open, and why not, in the few words of a table's cell."""
+        if self.open:
+            return "open"
+        if not self.enough:
+            return f"not told: {self.lacks}"
+        if self.repeats:
+            return f"shut: votes as {self.repeats[0]}"
+        return "shut" if self.worse else "not told"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -546,7 +559,8 @@ def _both(people: Floats, model: Floats) -> PoweredMean | None:
 class Assessor:
     """Who says which passages are better: a crowd or a model by its votes, a label set by its grades.
 
-    The best answers are the ``labels`` of the highest grade above 0. Label sets have no ``votes``.
+    The best answers are the ``labels`` of the highest grade above 0, of label sets among the passages that
+    the first assessor compared. Label sets have no ``votes``.
     """
 
     name: str
@@ -556,29 +570,12 @@ class Assessor:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parting:
-    """A query on which two assessors have no best answer in common: one of each, and the first one's votes.
-
-    ``preferred`` is the first one's, and ``other`` that of the ``assessor``.
-    """
-
-    query: str
-    assessor: str
-    preferred: str
-    other: str
-    votes_for: int = 0
-    votes_against: int = 0
-    query_text: str = ""
-    preferred_text: str = ""
-    other_text: str = ""
-    """The texts, as people read them; empty where they are not known."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SetsCompared:
     """How two sets of judgments agree: on pairs that both decide, and on the best answers of queries.
 
     ``queries`` counts those in which both find best answers; in those of ``parted`` they share none.
+    ``shared`` sums over the queries what share of the answers that either finds both do: who names many of
+    them gains nothing.
     """
 
     a: str
@@ -586,6 +583,7 @@ class SetsCompared:
     pairs: int
     agree: int
     queries: int
+    shared: float
     parted: tuple[str, ...]
 
 
@@ -595,6 +593,7 @@ class Assessors:
     def __init__(self, assessors: Sequence[Assessor]) -> None:
         self.all = tuple(assessors)
         logs = [one.votes for one in self.all if one.votes is not None]
+        self._compared = compared_pairs(logs[0]).documents
         self._queries = tuple(sorted({query for log in logs for query in log.queries}))
         self._docs = tuple(sorted({doc for log in logs for doc in log.docs}))
         self._logs = [None if one.votes is None else self._recoded(one.votes) for one in self.all]
@@ -605,7 +604,10 @@ class Assessors:
         query, greater = np.divmod(key, max(len(self._docs), 1))
         self._pairs = (*np.divmod(query, max(len(self._docs), 1)), greater)
         self._says = [*map(self._signs, self.all, self._votes)]
-        self.best = [_best_answers(one.labels) for one in self.all]
+        self.best = [
+            _best_answers(one.labels if one.votes is not None else self._among_compared(one.labels))
+            for one in self.all
+        ]
         """The best answers of each, by query."""
 
     def beside(self, number: int) -> SetsCompared:
@@ -619,8 +621,27 @@ class Assessors:
             pairs=int(np.count_nonzero(alike)),
             agree=int((alike > 0).sum()),
             queries=len(both),
+            shared=sum(len(one[query] & other[query]) / len(one[query] | other[query]) for query in both),
             parted=tuple(query for query in both if not one[query] & other[query]),
         )
+
+    @property
+    def by_chance(self) -> float:
+        """What share of best answers whoever finds all that are compared has in common with the first."""
+        size = dict(zip(self._compared.queries, np.bincount(self._compared.query).tolist(), strict=True))
+        shares = [len(best) / size[query] for query, best in self.best[0].items() if query in size]
+        return float(np.mean(shares)) if shares else float("nan")
+
+    def same_votes(self) -> Iterator[tuple[str, str]]:
+        """Yield each two whose votes are the same on every pair, however often they were given."""
+        cast = [
+            (one.name, votes.key, np.stack([votes.smaller, votes.greater, votes.ties]))
+            for one, votes in zip(self.all, self._votes, strict=True)
+            if votes
+        ]
+        for (a, pairs, count), (b, others, theirs) in combinations(cast, 2):
+            if np.array_equal(pairs, others) and (count * theirs.sum() == theirs * count.sum()).all():
+                yield a, b
 
     def gate(self, number: int) -> ModelGate | None:
         """Test whether a model may stand in for one of the people who come first; None where neither is."""
@@ -629,11 +650,11 @@ class Assessors:
             return None
         return gate_model(people, self.all[number].name, votes)
 
-    def partings(self) -> tuple[Parting, ...]:
-        """Return the queries on which another has other best answers, those that votes tell most of first."""
+    def partings(self) -> tuple[Example, ...]:
+        """Return the queries on which another has no best answer of the first, where votes say most first."""
         found = [
-            Parting(
-                query=query, assessor=one.name, preferred=min(self.best[0][query]), other=min(best[query])
+            Example(
+                query=query, category=one.name, preferred=min(self.best[0][query]), other=min(best[query])
             )
             for number, (one, best) in enumerate(zip(self.all, self.best, strict=True))
             for query in self.beside(number).parted
@@ -665,6 +686,10 @@ class Assessors:
             of_a, of_b = (grade[found] for found in rows)
         return (of_a > of_b).astype(np.int64) - (of_a < of_b)
 
+    def _among_compared(self, labels: Qrels) -> Qrels:
+        rows = find_rows(self._compared, labels.queries, labels.docs, labels.query, labels.doc)
+        return select_labels(labels, rows >= 0)
+
     def _recoded(self, log: Judgments) -> Judgments:
         docs = encode(log.docs, self._docs)
         query = encode(log.queries, self._queries)[log.query]
@@ -693,38 +718,39 @@ class MixedLabels:
     """What a board loses whose labels are the first assessor's on some queries only, drawn at random.
 
     ``alone`` is the mean of Kendall's tau between the board of these queries and that of all ``queries`` by
-    the first assessor, and ``mixed`` the same where the other assessor's labels stand in on the rest.
+    the first assessor, and ``mixed`` the same where the other assessor's labels stand in on the rest. Both
+    are over ``draws``, of which neither board ties all runs.
     """
 
     labelled: int
     queries: int
     alone: float
     mixed: float
+    draws: int
 
 
 _DRAWS = 500
 
 
 def mix_labels(first: Scores, other: Scores, *, rng: np.random.Generator) -> tuple[MixedLabels, ...]:
-    """Mix the labels of two assessors in three shares, by the scores of the same runs under both."""
+    """Mix the labels of two assessors in three shares, by the scores of the same runs under both.
+
+    Nothing comes of fewer than four queries, or of runs that are alike.
+    """
     both = [query for query in first.queries if query in {*other.queries}]
+    if len(both) < 4:
+        return ()
     one, theirs = (scores.values[encode(both, scores.queries)] for scores in (first, other))
     board, found = one.mean(axis=0), []
-    for share in (0.25, 0.5, 0.75) if len(both) > 3 else ():
-        labelled = round(share * len(both))
-        drawn = [rng.permutation(len(both)) for _ in range(_DRAWS)]
-        sums = [(one[rows[:labelled]].sum(axis=0), theirs[rows[labelled:]].sum(axis=0)) for rows in drawn]
-        found.append(
-            MixedLabels(
-                labelled=labelled,
-                queries=len(both),
-                alone=_mean_tau(board, [own for own, _ in sums]),
-                mixed=_mean_tau(board, [own + rest for own, rest in sums]),
-            )
-        )
+    for share in (0.25, 0.5, 0.75):
+        labelled, taus = round(share * len(both)), []
+        for _ in range(_DRAWS):
+            rows = rng.permutation(len(both))
+            own, rest = one[rows[:labelled]].sum(axis=0), theirs[rows[labelled:]].sum(axis=0)
+            taus.append((kendall_tau(board, own), kendall_tau(board, own + rest)))
+        told = np.array([pair for pair in taus if not any(map(isnan, pair))])
+        if told.size:
+            alone, mixed = told.mean(axis=0).tolist()
+            sizes = {"labelled": labelled, "queries": len(both), "draws": len(told)}
+            found.append(MixedLabels(alone=alone, mixed=mixed, **sizes))
     return tuple(found)
-
-
-def _mean_tau(board: Floats, others: Sequence[Floats]) -> float:
-    """Return the mean tau; a board that orders no runs counts 0."""
-    return float(np.nan_to_num([kendall_tau(board, one) for one in others]).mean())

@@ -357,18 +357,18 @@ def _against_later(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Example:
-    """A decided pair of a qrel and a run's top passage."""
+    """A decided pair of a qrel and a run's top passage; or of the best answers of two assessors that part."""
 
     query: str
     category: str
-    """``A`` or ``B``: whether the qrel was the run's first passage."""
+    """``A`` or ``B``: whether the qrel was the run's first passage; or who parts from the first assessor."""
     preferred: str
     other: str
-    """The doc_ids, by the majority of the votes."""
-    qrel_preferred: bool
+    """The doc_ids, by the majority of the votes; or the first assessor's, and the other's."""
+    qrel_preferred: bool = False
     """Whether ``preferred`` is the qrel."""
-    votes_for: int
-    votes_against: int
+    votes_for: int = 0
+    votes_against: int = 0
     query_text: str = ""
     preferred_text: str = ""
     other_text: str = ""

@@ -169,8 +169,8 @@ class VoteSet:
 
         return measure_noise(twice, observed, rng=rng, told=likely.scales.told)
 
-    def two_rounds(self, rng: np.random.Generator) -> SetsCompared:
-        """Return how far two more rounds of voting like this one agree, on pairs and on best answers."""
+    def two_rounds(self, rng: np.random.Generator) -> tuple[SetsCompared, ...]:
+        """Return how far two more rounds of voting like this one agree, `ROUNDS` times."""
         likely = self._likely(rng)
         vote, rounds = self._voting(likely), []
         for stream in rng.spawn(ROUNDS):
@@ -185,13 +185,7 @@ class VoteSet:
                 for _ in range(2)
             ]
             rounds.append(Assessors(two).beside(1))
-        pairs, agree, queries = (
-            sum(getattr(one, name) for one in rounds) for name in ("pairs", "agree", "queries")
-        )
-        parted = tuple(query for one in rounds for query in one.parted)
-        return SetsCompared(
-            a=self.name, b=self.name, pairs=pairs, agree=agree, queries=queries, parted=parted
-        )
+        return tuple(rounds)
 
     def _likely(self, rng: np.random.Generator) -> LikelyPools:
         """Return what the votes tell of the pools."""
@@ -346,6 +340,14 @@ class Boards:
         ratios = win_ratios(found.judgments, heads, found.official, queries=queries)
         listed = [one.leaderboard for one in self.all]
         return ratios.in_order([row.run for row in listed[by_people(listed)].ranked]) if listed else ratios
+
+    def left_out(self, teams: "TeamsOf | None" = None) -> tuple[tuple[LeftOut, ...], TwoVotings | None]:
+        """Return each run without the passages that it alone contributed, and how far two votings agree."""
+        measure, votings = self.by_labels[0], None
+        rows = runs_left_out(self.found, measure, teams)
+        if self.votes and self.votings:
+            votings = self.votings.of(str(measure), frozenset(self.votes.labels.queries))
+        return rows, votings
 
     @property
     def pairings(self) -> tuple[Pairings, ...]:

@@ -40,6 +40,7 @@ _STAMP = re.compile(
     rb"^(#\s*)?rehearsal: ([0-9,]{1,20}) of ([0-9,]{1,20}) judgments? are simulated", re.MULTILINE
 )
 _COLUMN = re.compile(rb"^[ \t]*[^\s#]\S*[ \t]+rehearsal:([0-9]{1,20})/([0-9]{1,20})[ \t]", re.MULTILINE)
+_LONG = 20
 _MOST = 4_096
 """Bytes of a file beside another that are read: a longer one is not a stamp."""
 
@@ -142,7 +143,18 @@ def read_judgments(
                 reader.take(rows)
     if reader.width is None:
         raise InputError(f"{path} is empty: a judgments file needs at least one line", _JUDGMENT_HINT)
-    return reader.taken.judgments(sides=sides)
+    found = reader.taken.judgments(sides=sides)
+    if notices is not None and _given_twice(found):
+        what = "its second half repeats the first, line by line: is each vote in it twice?"
+        notices.append(Notice(where=str(path), what=what))
+    return found
+
+
+def _given_twice(votes: Judgments) -> bool:
+    """Whether a file seems to hold another one twice: so many votes do not come again by chance."""
+    half, odd = divmod(len(votes), 2)
+    columns = (votes.query, votes.left, votes.right, votes.choice, votes.worker)
+    return half >= _LONG and not odd and all(np.array_equal(one[:half], one[half:]) for one in columns)
 
 
 class _JudgmentRows:

@@ -448,12 +448,7 @@ def winratio_matrix(
     if numbered:
         columns.insert(0, Column(name="number of the run", head="#", priority=0))
         rows = [(str(number) if number <= len(runs) else "", *row) for number, row in enumerate(rows, 1)]
-    return Table(
-        title="Win ratios",
-        columns=tuple(columns),
-        rows=tuple(rows),
-        notes=_win_notes(result, runs),
-    )
+    return Table(title="Win ratios", columns=tuple(columns), rows=tuple(rows), notes=_win_notes(result, runs))
 
 
 def _win_notes(result: WinRatios, shown: Sequence[str]) -> tuple[str, ...]:
@@ -814,20 +809,22 @@ def preferred_table(result: TopAgainstQrel) -> Table:
     )
 
 
-def examples_table(rows: Sequence[Example]) -> Table:
-    """Return judged pairs with their texts, the preferred passage first (Figure 1)."""
+def examples_table(rows: Sequence[Example], *, parted: bool = False) -> Table:
+    """Return pairs with their texts, the preferred passage first (Figure 1); or those of ``parted`` ones."""
     return table(
         "Examples, drawn at random from both outcomes",
         rows,
         {
             "query": Column(),
-            "question": Column(value=lambda one: one.query_text),
-            "category": Column(),
+            "question": Column(value=lambda one: one.query_text or one.query),
+            ("assessor" if parted else "category"): Column(value=lambda one: one.category),
             "preferred": Column(),
-            "preferred_text": Column(head="preferred text"),
+            "preferred_text": Column(
+                head="preferred text", value=lambda one: one.preferred_text or one.preferred
+            ),
             "other": Column(),
-            "other_text": Column(head="other text"),
-            "qrel_preferred": Column("flag", "qrel preferred"),
+            "other_text": Column(head="other text", value=lambda one: one.other_text or one.other),
+            "qrel_preferred": None if parted else Column("flag", "qrel preferred"),
             "votes_for": Column("integer", "votes for"),
             "votes_against": Column("integer", "against"),
         },

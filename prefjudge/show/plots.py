@@ -188,11 +188,7 @@ def plot_pool_sizes(sizes: Mapping[int, int]) -> "Figure":
                     bbox={"facecolor": "white", "linewidth": 0, "pad": 0.4},  # the mean may pass here
                 )  # fmt: skip
         if total:
-            axes.axvline(mean, color=RED, linewidth=1.2, linestyle=(0, (4, 2)))
-            axes.annotate(
-                f"mean {mean:.2f}", (mean, 1), xycoords=("data", "axes fraction"), xytext=(4, -3),
-                textcoords="offset points", va="top", fontsize=8, color=RED,
-            )  # fmt: skip
+            _mark_mean(axes, mean)
         count_by_whole_numbers(axes.xaxis, most=12 if close else 24)
         count_by_whole_numbers(axes.yaxis)
         axes.grid(axis="y")
@@ -201,6 +197,14 @@ def plot_pool_sizes(sizes: Mapping[int, int]) -> "Figure":
         axes.set_ylabel("queries")
         axes.set_title(f"Sizes of the pools: {many(total, 'query')}")
     return figure
+
+
+def _mark_mean(axes: "Axes", mean: float) -> None:
+    axes.axvline(mean, color=RED, linewidth=1.2, linestyle=(0, (4, 2)))
+    axes.annotate(
+        f"mean {mean:.2f}", (mean, 1), xycoords=("data", "axes fraction"), xytext=(4, -3),
+        textcoords="offset points", va="top", fontsize=8, color=RED,
+    )  # fmt: skip
 
 
 MOST_WRITTEN = 30
@@ -485,11 +489,7 @@ def plot_chances(chances: Sequence[float]) -> "Figure":
         axes.bar(places, count_chances(chances), width=0.92 / BINS, color=BLUE)
         mean = sum(chances) / len(chances) if chances else math.nan
         if chances:
-            axes.axvline(mean, color=RED, linewidth=1.2, linestyle=(0, (4, 2)))
-            axes.annotate(
-                f"mean {mean:.2f}", (mean, 1), xycoords=("data", "axes fraction"), xytext=(4, -3),
-                textcoords="offset points", va="top", fontsize=8, color=RED,
-            )  # fmt: skip
+            _mark_mean(axes, mean)
         axes.set_xlim(0, 1)
         axes.margins(y=0.12)
         count_by_whole_numbers(axes.yaxis)

@@ -198,10 +198,7 @@ def naive_table(rows: Sequence[tuple[Significance | Scores, Outcomes]]) -> Table
             "p_signed_rank": Column("p", "WSR p", digits=6, priority=2),
             "p_t": Column("p", "t p", digits=6),
         },
-        notes=(
-            _DIFFERENCE,
-            "Wilcoxon rank-sum, Wilcoxon signed-rank and paired t tests; p-values are raw.",
-        ),
+        notes=(_DIFFERENCE, "Wilcoxon rank-sum, Wilcoxon signed-rank and paired t tests; p-values are raw."),
     )
 
 
@@ -393,12 +390,7 @@ def versions_table(rows: Iterable[Mapping[str, Cell]]) -> Table:
         "moved": Column("integer", "runs moved"),
     }
     note = "changed: queries whose answers differ from those of the version before."
-    return table(
-        "Versions of the best-known answers",
-        rows,
-        columns,
-        notes=(note,),
-    )
+    return table("Versions of the best-known answers", rows, columns, notes=(note,))
 
 
 def changes_table(versions: Mapping[int, tuple[Sequence[Change], Sequence[Duel]]]) -> Table:
@@ -447,11 +439,7 @@ def moves_table(measure: str, versions: Mapping[int, Sequence[RankShift]]) -> Ta
         "to": Column("integer", "to rank", value=lambda version, shift: shift.other),
     }
     moved = [(version, shift) for version, shifts in versions.items() for shift in shifts]
-    return table(
-        f"Runs that moved, by {measure}",
-        moved,
-        columns,
-    )
+    return table(f"Runs that moved, by {measure}", moved, columns)
 
 
 # Rank stability as tables (Craswell et al., SIGIR 2021, Tables 1 and 2, Figures 3 and 4).
@@ -639,12 +627,7 @@ def workers_table(rows: Sequence[Mapping[str, Cell]], notes: Sequence[str] = ())
         name: one for name, one in _WORKERS.items() if any(row[name] not in (None, "", 0) for row in rows)
     }
     told = told or dict(list(_WORKERS.items())[:2])
-    return table(
-        "Workers, the least reliable first",
-        rows,
-        told,
-        notes=notes,
-    )
+    return table("Workers, the least reliable first", rows, told, notes=notes)
 
 
 def remarks_table(rows: Sequence[Mapping[str, Cell]]) -> Table:
@@ -659,12 +642,7 @@ def remarks_table(rows: Sequence[Mapping[str, Cell]]) -> Table:
     }
     told = {name: column for name, column in columns.items() if any(row[name] for row in rows)}
     note = "could not judge: text (broken, or in another language), topic (not known to the worker), other."
-    return table(
-        "What workers said",
-        rows,
-        told,
-        notes=(note,),
-    )
+    return table("What workers said", rows, told, notes=(note,))
 
 
 def persons_table(persons: Iterable[SuspectedPerson]) -> Table:

@@ -158,7 +158,7 @@ def _gates_table(gates: tuple[ModelGate, ...]) -> Table:
         title="May a model stand in for a person?",
         columns=columns,
         rows=tuple(
-            tuple(_state(gate) if one.name == "gate" else getattr(gate, one.name) for one in columns)
+            tuple(getattr(gate, "state" if one.name == "gate" else one.name) for one in columns)
             for gate in gates
         ),
         notes=(
@@ -167,19 +167,9 @@ def _gates_table(gates: tuple[ModelGate, ...]) -> Table:
             f"person, less {epsilon:.0%}, for at least half of {LEAST_PEOPLE} or more people with "
             f"{LEAST_VOTES} votes each. More than {FEW_PEOPLE} people with few votes are taken together.",
             "Difference: how much more often the model agrees with the others at least as well; the interval "
-            f"is over queries. Shut: it is below -{epsilon:.0%}, or not told, which more votes may change.",
+            f"is over queries. Shut: it is below -{epsilon:.0%}. Not told: more votes may open the gate.",
         ),
     )
-
-
-def _state(gate: ModelGate) -> str:
-    if gate.open:
-        return "open"
-    if not gate.enough:
-        return f"shut: {gate.lacks}"
-    if gate.repeats:
-        return f"shut: votes as {gate.repeats[0]}"
-    return "shut" if gate.worse else "shut: not told"
 
 
 def _estimates_table(estimates: tuple[PoweredShare, ...]) -> Table:

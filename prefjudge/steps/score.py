@@ -26,7 +26,6 @@ from prefjudge.findings.boards import (
     find_teams,
     official_scores,
     run_order,
-    runs_left_out,
 )
 from prefjudge.findings.findings import Findings, InputDigest, gather, need_files
 from prefjudge.findings.outputs import (
@@ -492,13 +491,7 @@ def scored(
     """Return the result of scoring runs that are open, with what was asked for beside the boards."""
     found, votes, tau = boards.found, boards.votes, boards.tau
     apart, ratios = count_not_judged(found), boards.win_ratios
-    left_out: tuple[LeftOut, ...] = ()
-    left_out_votings = None
-    if leave_one_out:
-        left_out = runs_left_out(found, boards.by_labels[0], team_of)
-        if votes and boards.votings:
-            queries = frozenset(votes.labels.queries)
-            left_out_votings = boards.votings.of(str(boards.by_labels[0]), queries)
+    left_out, left_out_votings = boards.left_out(team_of) if leave_one_out else ((), None)
     labels = found.qrels[0] if found.qrels else None
     each = len(found.judgments) / len(votes.labels.queries) if votes and found.judgments else None
     result = ScoreResult(

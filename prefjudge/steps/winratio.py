@@ -4,14 +4,13 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from annotated_types import Ge
 
 from prefjudge.core.judgments import Judgments
 from prefjudge.core.runs import Heads, OrderLike
 from prefjudge.errors import InputError
-from prefjudge.evaluation.models import Parting
 from prefjudge.evaluation.winratios import (
     ALPHA,
     RUNS_SHOWN,
@@ -50,8 +49,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from prefjudge.show.boards import DataFrame
-
-OnTwo = TypeVar("OnTwo", Example, Parting)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -265,8 +262,8 @@ def _need_common(judgments: Judgments, heads: Heads) -> None:
             )
 
 
-def with_texts(examples: "tuple[OnTwo, ...]", study: "Study | None") -> "tuple[OnTwo, ...]":
-    """Return what is told of two passages each with the texts that a study has."""
+def with_texts(examples: tuple[Example, ...], study: Study | None) -> tuple[Example, ...]:
+    """Return examples with the texts that a study has."""
     if study is None:
         return examples
     with study.transaction(write=False) as db:

@@ -66,6 +66,7 @@ def test_a_model_as_good_as_people_passes_and_a_coin_does_not() -> None:
         people, models = split_models(crowd(0.2, model_error))
         gate = gate_model(people, "m", models["m"])
         assert (gate.people, gate.votes, gate.enough, gate.open) == (4, 320, True, passes)
+        assert gate.state == ("open" if passes else "shut"), "all four are better than a coin: that is told"
         assert gate.low < gate.difference < gate.high
         assert (gate.high < 0) is not passes
 
@@ -91,13 +92,12 @@ def test_few_votes_leave_the_gate_shut() -> None:
     people, models = split_models(crowd(0.0, 0.0, people=6, pairs=14))  # 84 votes: two people of 42 each
     gate = gate_model(people, "m", models["m"])
     assert (gate.people, gate.enough, gate.open) == (2, False, False)
-    assert gate.lacks.startswith(
-        "84 votes by 6 people, 84 of them on pairs that another person judged: it ta"
-    )
+    assert gate.lacks.startswith("84 votes by 6 people, 84 of them on pairs that another person judged: it")
     alone = votes_of({"w": [1] * 100}, [1] * 100)
     people, models = split_models(alone)
     gate = gate_model(people, "m", models["m"])
-    assert (gate.votes, gate.people, gate.lacks[-26:]) == (0, 0, "a second person is missing")
+    assert (gate.votes, gate.people, gate.lacks[-27:]) == (0, 0, "two more people are missing")
+    assert gate.state == f"not told: {gate.lacks}"
     assert np.isnan([gate.difference, gate.advantage, gate.winning_rate]).all()
     nameless = replace(people, worker=np.full(len(people), -1, np.int32))
     assert gate_model(nameless, "m", models["m"]).lacks.startswith("100 votes of unknown people, 0 of them")
@@ -129,7 +129,7 @@ def test_a_model_that_misreads_one_query_of_twenty_may_misread_more() -> None:
     """Its four pairs are not four independent errors: 80 such pairs passed for all three people."""
     people, models = split_models(votes_of({name: [1] * 80 for name in "abc"}, [-1] * 4 + [1] * 76))
     gate = gate_model(people, "m", models["m"])
-    assert (gate.people, gate.won, gate.open, gate.worse) == (3, 0, False, False)
+    assert (gate.people, gate.won, gate.state, gate.worse) == (3, 0, "not told", False)
     assert gate.low < -gate.epsilon < gate.difference == pytest.approx(-0.05)
     spread = votes_of(
         {name: [1] * 80 for name in "abc"}, [-1, *[1] * 19] * 4
@@ -143,7 +143,7 @@ def test_a_copy_of_a_person_is_no_judge() -> None:
     people, _ = split_models(crowd(0.2, 0.2))
     copied = select_judgments(people, people.worker == people.workers.index("w1"))
     gate = gate_model(people, "m", copied)
-    assert (gate.won, gate.people, gate.repeats, gate.open) == (4, 4, ("w1",), False)
+    assert (gate.won, gate.people, gate.repeats, gate.state) == (4, 4, ("w1",), "shut: votes as w1")
     people, models = split_models(crowd(0.0, 0.0))
     unanimous = gate_model(people, "m", models["m"])
     assert (unanimous.repeats, unanimous.open) == ((), True), "all are right, and nobody's copy"
@@ -434,21 +434,21 @@ def test_assessors_are_set_beside_the_first_on_what_both_know() -> None:
     )  # fmt: skip
     labels = Assessor(
         name="labels", kind="labels",
-        labels=graded({("q1", "a"): 2, ("q1", "c"): 2, ("q1", "b"): 0, ("q2", "y"): 1, ("q9", "x"): 1}),
+        labels=graded({
+            ("q1", "a"): 2, ("q1", "c"): 2, ("q1", "b"): 0, ("q2", "y"): 1, ("q9", "x"): 1, ("q1", "new"): 3,
+        }),
     )  # fmt: skip
     found = Assessors([people, model, labels])
     of_model, of_labels = found.beside(1), found.beside(2)
     assert (of_model.pairs, of_model.agree) == (3, 2), "a tie decides no pair"
-    assert (of_labels.pairs, of_labels.agree) == (3, 1), (
-        "a before b; but c before b, y before x without label"
-    )
-    assert (of_model.queries, of_model.parted, of_labels.queries, of_labels.parted) == (
-        2,
-        ("q1",),
-        2,
-        ("q2",),
-    )
-    assert [(one.query, one.assessor, one.preferred, one.other) for one in found.partings()] == [
+    assert (of_labels.pairs, of_labels.agree) == (3, 1), "a before b; but c before b, y before x unlabelled"
+    assert [(one.queries, one.parted) for one in (of_model, of_labels)] == [(2, ("q1",)), (2, ("q2",))]
+    assert (of_model.shared, of_labels.shared) == (1, 1 / 2), "one of the two that are named"
+    assert found.by_chance == pytest.approx(5 / 12)
+    again = select_judgments(people.votes, np.tile(np.arange(len(people.votes)), 2))
+    twice = Assessor(name="twice", kind="people", labels=people.labels, votes=again)
+    assert [*Assessors([people, model, twice]).same_votes()] == [("people", "twice")]
+    assert [(one.query, one.category, one.preferred, one.other) for one in found.partings()] == [
         ("q1", "model", "a", "b"),
         ("q2", "labels", "x", "y"),
     ]
@@ -481,3 +481,7 @@ def test_labels_that_say_the_same_cost_nothing_and_turned_ones_cost_most() -> No
     assert all(one.mixed < one.alone for one in against)
     assert against[0].mixed == pytest.approx(-against[2].mixed, abs=0.1), "a quarter is what three leave"
     assert mix_labels(scores(values[:3], queries[:3]), same, rng=rng) == ()
+    few = np.where(np.arange(40)[:, None] < 2, values[:1], 0)  # most draws of ten have none of the two
+    rare = mix_labels(scores(few, queries), scores(few, queries), rng=rng)
+    assert 100 < rare[0].draws < rare[1].draws < rare[2].draws < 500
+    assert rare[0].alone == pytest.approx(1), "no draw counts that orders no runs"

@@ -124,33 +124,43 @@ def test_people_models_and_labels_stand_side_by_side(
     monkeypatch.chdir(home)
     prefjudge.reproduce("assessors", study="demo/study", out=tmp_path / "study")
     rows = _table(tmp_path / "study" / "table-1.csv")
-    assert [(row["assessor"], row["kind"]) for row in rows] == [
-        ("people again", "people"),
-        ("gpt-4o", "model"),
-        ("original", "labels"),
-    ]
-    assert rows[1]["stands_in"].startswith("not told: ")
+    kinds = {"people again": "people", "gpt-4o": "model", "original": "labels"}
+    assert {row["assessor"]: row["kind"] for row in rows} == kinds
+    assert rows[1]["gate"].startswith("not told: ")
     assert rows[0]["pairs"] == rows[1]["pairs"], "as many as in one round of voting"
     assert 0.5 < float(rows[0]["same"]) < 1 > float(rows[0]["alike"]) > float(rows[1]["alike"])
     assert 0 < float(rows[1]["same"]) < 1 > float(rows[1]["tau"]) > -1
-    assert float(rows[1]["two_votings"]) == float(rows[2]["two_votings"])
+    assert len({row["two_votings"] for row in rows}) == 1
     parted = _table(tmp_path / "study" / "table-3.csv")
     assert {row["assessor"] for row in parted} == {"gpt-4o", "original"}
-    assert all(
-        row["question"] and row["preferred"] != row["preferred_id"] != row["other_id"] for row in parted
-    )
-    file = told("assessors", runs=["runs"], qrels=["QRELS"])
-    crowds = "[experiments.one]\njudgments = 'JUDGMENTS'\n[experiments.two]\njudgments = 'JUDGMENTS'\n"
-    file.write_text(file.read_text().replace("[[exhibits]]", f"{crowds}[[exhibits]]", 1))
-    prefjudge.reproduce(file, out=tmp_path / "files")
-    same = _table(tmp_path / "files" / "table-1.csv")[1]
-    assert [same["assessor"], float(same["alike"]), float(same["same"]), float(same["tau"])] == [
-        "two",
-        1,
-        1,
-        1,
-    ]
-    assert same["stands_in"] == same["own_kind"] == ""
+    assert all(row["preferred_text"] != row["preferred"] != row["other"] for row in parted)
+    votes, labels = (Path(name).read_text().splitlines(keepends=True) for name in ("JUDGMENTS", "QRELS"))
+    few, other = ([line for line in votes if (line < "q09") is early] for early in (True, False))
+    Path("FEW").write_text("".join(few))
+    Path("TWICE").write_text("".join(few + few))
+    Path("OTHER").write_text("".join(other))
+    Path("cut.qrels").write_text("".join(line for line in labels if line < "q09"))
+    crowds = {"one": "FEW", "two": "JUDGMENTS", "again": "TWICE", "other": "OTHER"}
+    file = told("assessors", runs=["runs"], qrels=["preference=QRELS", "cut.qrels"])
+    experiments = "".join(f"[experiments.{name}]\njudgments = '{path}'\n" for name, path in crowds.items())
+    file.write_text(file.read_text().replace("[[exhibits]]", f"{experiments}[[exhibits]]", 1))
+    found = prefjudge.reproduce(file, out=tmp_path / "files")
+    first, two, again, other, whole, cut = _table(tmp_path / "files" / "table-1.csv")
+    assert [float(two[one]) for one in ("alike", "same", "tau", "tau_queries")] == [1, 1, 1, 7]
+    assert two["gate"] == two["own_kind"] == first["tau"] == other["tau"] == ""
+    assert first["two_votings"] == two["two_votings"] > "", "of the same queries"
+    for name in ("tau", "tau_queries", "two_votings", "pairs", "same"):
+        assert whole[name] == cut[name], "labels of other queries say nothing here"
+    assert (whole["assessor"], int(again["votes"])) == ("preference", 2 * int(first["votes"]))
+    for what in (
+        "one and again: the same votes on each pair",
+        "one and other: they share no query",
+        "one and two: 7 queries, too few for any figure to say much",
+        "TWICE: its second half repeats the first, line by line: is each vote in it twice?",
+    ):
+        assert what in found.notices
+    with pytest.raises(InputError, match="two assessors are called 'one'"):
+        prefjudge.reproduce(file, qrels="one=QRELS", out=tmp_path / "twice")
     with pytest.raises(InputError, match="a model's votes, or another crowd's"):
         prefjudge.reproduce("assessors", runs="runs", judgments="JUDGMENTS", out=tmp_path / "alone")
 
@@ -356,21 +366,19 @@ def test_the_command_of_table_4_makes_its_cells_in_the_order_of_the_runs(
 
 
 def _cells(matrix: Path) -> dict[tuple[str, str], str]:
-    with matrix.open() as file:
-        return {
-            (row["run beaten"], run): row[run]
-            for row in csv.DictReader(file)
-            for run in row
-            if run not in ("run beaten", "number of the run")
-        }
+    return {
+        (row["run beaten"], run): row[run]
+        for row in _table(matrix)
+        for run in row
+        if run not in ("run beaten", "number of the run")
+    }
 
 
 def test_exhibits_are_of_the_judged_pool_and_say_so(judged: Path) -> None:
     out = judged / "out"
     labelled = {line.split()[0] for line in (judged / "QRELS").read_text().splitlines()}
     both = {line.split()[0] for line in (judged / "JUDGMENTS").read_text().splitlines()} & labelled
-    with (out / "table-1.csv").open() as file:
-        assert int([*csv.DictReader(file)][-1]["queries"]) == len(labelled) > len(both)
+    assert int(_table(out / "table-1.csv")[-1]["queries"]) == len(labelled) > len(both)
     assert (out / "figure-4.svg").read_bytes() == (judged / "figure-4.svg").read_bytes()
     pairs = len((judged / "JUDGMENTS").read_text().splitlines())
     assert f"Judging each pair once takes {pairs:,} comparisons" in (out / "index.html").read_text()
@@ -454,9 +462,7 @@ def test_pools_and_the_best_run_are_those_of_all_labelled_queries(tmp_path: Path
     page = Path(found.index).read_text()
     assert "3 queries;" in page
     assert "1 query;" in page  # the selected one
-    assert (
-        f"the top results of {board[0]}" in (tmp_path / "out" / "table-1.csv").with_suffix(".md").read_text()
-    )
+    assert f"the top results of {board[0]}" in (tmp_path / "out" / "table-1.md").read_text()
 
 
 @pytest.mark.usefixtures("unfigured")
@@ -476,12 +482,11 @@ def test_table_4_and_figure_6_are_in_the_official_order(
         seed=1,
         out=tmp_path / "out",
     )
-    with (tmp_path / "out" / "table-4.csv").open() as file:
-        rows = list(csv.DictReader(file))
+    rows = _table(tmp_path / "out" / "table-4.csv")
     assert list(rows[0])[-3:] == ["perfect ranking", "lexical", "reranker-large"]
     assert [row["run beaten"] for row in rows] == ["perfect ranking", "lexical", "reranker-large", "wins"]
-    with (tmp_path / "out" / "figure-6-middle.csv").open() as file:
-        assert [row["run"] for row in csv.DictReader(file)][-2:] == ["lexical", "reranker-large"]
+    order = [row["run"] for row in _table(tmp_path / "out" / "figure-6-middle.csv")]
+    assert order[-2:] == ["lexical", "reranker-large"]
 
 
 def test_comparisons_cost_what_the_paper_says() -> None:
@@ -500,25 +505,21 @@ def test_what_is_missing_is_said_for_each_exhibit(tmp_path: Path) -> None:
     assert {one.name for one in found.exhibits if one.files} == {"Table 1", "Figure 3", "Figure 4"}
 
 
-def test_a_folder_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("unfigured")
+def test_other_files_in_the_folder_are_left_alone_and_none_is_an_input(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     with pytest.raises(InputError, match="not empty"):
         prefjudge.reproduce("shallow-pooling", runs=RUNS, qrels=QRELS, out=tmp_path)
     (tmp_path / "reproduce.json").write_text('{"files": ["../outside", "mine.txt/.."]}')
     (tmp_path.parent / "outside").write_text("kept")
+    prefjudge.reproduce("shallow-pooling", runs=RUNS, qrels=QRELS, out=tmp_path)
     assert (tmp_path.parent / "outside").read_text() == "kept"
     assert (tmp_path / "mine.txt").read_text() == "mine"
-
-
-@pytest.mark.usefixtures("unfigured")
-def test_inputs_in_the_folder_are_refused(tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    prefjudge.reproduce("shallow-pooling", runs=RUNS, qrels=QRELS, out=out)
-    (out / "qrels").write_bytes(QRELS.read_bytes())
+    (tmp_path / "qrels").write_bytes(QRELS.read_bytes())
     with pytest.raises(InputError, match=r"is in the output folder"):
-        prefjudge.reproduce("shallow-pooling", runs=RUNS, qrels=out / "qrels", out=out)
-    assert (out / "qrels").exists()
-    assert (out / "figure-3.svg").exists()
+        prefjudge.reproduce("shallow-pooling", runs=RUNS, qrels=tmp_path / "qrels", out=tmp_path)
+    assert (tmp_path / "qrels").exists()
+    assert (tmp_path / "figure-3.svg").exists()
 
 
 @pytest.mark.parametrize(
@@ -559,8 +560,8 @@ def test_each_experiment_has_its_own_votes_and_the_runs_have_the_papers_names(
         runs="runs", qrels=["original=QRELS", "preference=PREFERENCE.qrels"], measure="RR@10", common=True
     )
     scores = {row.run: row.score for row in alone.leaderboards[1].rows}
-    with (tmp_path / "apart" / "figure-6-bottom.csv").open() as file:
-        rows = {row["run"]: float(row["score"]) for row in csv.DictReader(file)}
+    board = _table(tmp_path / "apart" / "figure-6-bottom.csv")
+    rows = {row["run"]: float(row["score"]) for row in board}
     assert {"A", "B"} < set(rows)
     assert "lexical" not in rows
     assert rows["B"] == pytest.approx(scores["lexical"])
@@ -633,10 +634,8 @@ def test_init_writes_the_papers_own_file_with_what_is_given(
     Path("my.toml").write_text(f'until = "2021-01-31"\ntested = [["lexical", "first-try"]]\n{text}')
     found = prefjudge.reproduce("my.toml")
     assert found.folder == "my"
-    with Path("my", "figure-1.csv").open() as file:
-        assert [row["name"] for row in csv.DictReader(file)] == ["lexical"]
-    with Path("my", "table-2.csv").open() as file:
-        (row,) = csv.DictReader(file)
+    assert [row["name"] for row in _table(Path("my", "figure-1.csv"))] == ["lexical"]
+    (row,) = _table(Path("my", "table-2.csv"))
     assert (row["a"], row["b"]) == ("lexical", "first-try")
     assert "0.05 (bold)" in Path("my", "table-2.md").read_text(), "of one pair the level is not divided"
 
@@ -680,10 +679,6 @@ def test_section_3_takes_all_queries_in_a_study_that_samples(tmp_path: Path) -> 
     prefjudge.init(tmp_path / "study", config="paper2021")
     config = tmp_path / "study" / "study.toml"
     config.write_text(config.read_text().replace("sample = 500", "sample = 4"))
-    given = {
-        "qrels": QRELS,
-        "queries": COLLECTION / "queries.tsv",
-        "collection": COLLECTION / "collection.tsv",
-    }
+    given = {name: COLLECTION / f"{name}.tsv" for name in ("queries", "collection")} | {"qrels": QRELS}
     found = prefjudge.pool(tmp_path / "study", runs=RUNS / "lexical.txt", design="top-against-qrel", **given)
     assert found.queries == len({line.split()[0] for line in QRELS.read_text().splitlines()})

@@ -15,7 +15,7 @@ from prefjudge.cli.app import app
 from prefjudge.errors import InputError
 from prefjudge.evaluation.measures.measures import Measure, score_matrix
 from prefjudge.evaluation.tests import compare_runs
-from prefjudge.findings.boards import ROUNDS, own_votes
+from prefjudge.findings.boards import own_votes
 from prefjudge.findings.findings import gather
 from prefjudge.reading.labels import read_qrels
 from prefjudge.reading.runs.heads import RunFiles
@@ -414,8 +414,8 @@ def test_two_real_votings_do_not_agree_in_all(data_dir: Path) -> None:
         found = gather(None, runs=[folder / "runs"], judgments=folder / "phases" / f"Set-{phase}.txt", seed=1)
         with found.reading(digest=False):
             told = own_votes(found).two_rounds(found.rng("again"))
-        assert (told.pairs, told.queries) == (ROUNDS * first.pairs, ROUNDS * first.queries)
-        shares.append((told.agree / told.pairs, len(told.parted) / told.queries))
+        assert {(one.pairs, one.queries) for one in told} == {(first.pairs, first.queries)}
+        shares += [(one.agree / one.pairs, len(one.parted) / one.queries) for one in told]
     pairs, parted = np.mean(shares, axis=0) - np.mean(seen, axis=0)
     assert abs(pairs) < 0.05
     assert abs(parted) < 0.1, "25 queries tell what is seen to .07"

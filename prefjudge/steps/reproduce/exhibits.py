@@ -8,21 +8,21 @@ from functools import partial
 from itertools import starmap
 from operator import itemgetter
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median
 from typing import TYPE_CHECKING
 
 from prefjudge.core.judgments import kin_among
 from prefjudge.core.pools import Pools, top_pairs
 from prefjudge.core.resolving.resolutions import PREFERENCE_NAME
 from prefjudge.core.runs import restrict
+from prefjudge.evaluation.correlation import RankCorrelation
 from prefjudge.evaluation.measures.measures import Measure, score_lists, score_matrix
-from prefjudge.evaluation.models import Assessor, ModelGate, mix_labels
+from prefjudge.evaluation.models import Assessor, mix_labels
 from prefjudge.evaluation.outcomes import describe_outcomes
 from prefjudge.evaluation.simulated import SimulatedPaper, Spread, simulate_paper
 from prefjudge.evaluation.stability import SHARES_FROM, RankStability, in_the_middle, pooled_documents
 from prefjudge.evaluation.winratios import PERFECT, WinRatios, draw_examples, runs_to_show
-from prefjudge.field.trust import why_shut
-from prefjudge.findings.boards import ROUNDS, official_scores, runs_left_out
+from prefjudge.findings.boards import ROUNDS, official_scores
 from prefjudge.reading.labels import write_judgments
 from prefjudge.show import boards, plots, statistics
 from prefjudge.show.cells import Column, Table, table
@@ -149,10 +149,7 @@ def _board_in_order(of: Material, qrels: str) -> Made:
 
 
 def _left_out(of: Material) -> Made:
-    made, measure, votings = of.boards, of.boards.by_labels[0], None
-    rows = runs_left_out(made.found, measure)
-    if made.votes and made.votings:
-        votings = made.votings.of(str(measure), frozenset(made.votes.labels.queries))
+    rows, votings = of.boards.left_out()
     return Made(tables=(boards.left_out_table(of.called(rows), votings),))
 
 
@@ -325,69 +322,60 @@ def _outcomes(of: Material) -> Made:
 
 def _assessors(of: Material) -> Made:
     found, first, rows = of.assessors, of.assessors.all[0], list[dict[str, object]]()
-    votings = [tau.two_votings for tau in of.taus.values()]
-    again = next(filter(None, votings), None)
-    for number, one in enumerate(found.all):
-        tau, both = of.taus.get(one.name), found.beside(number) if number else of.repeated
-        rounds = 1 if number else ROUNDS
+    for number, (one, tau) in enumerate(zip(found.all, of.taus, strict=True)):  # the first: two more rounds
+        gate, beside = found.gate(number), [found.beside(number)] if number else of.repeated
+        pairs, agree, queries, shared = (
+            fmean(getattr(two, name) for two in beside) for name in ("pairs", "agree", "queries", "shared")
+        )
         row: dict[str, object] = {"assessor": one.name if number else f"{first.name} again"}
         row |= {"kind": one.kind, "votes": one.votes and len(one.votes), "answered": len(found.best[number])}
-        row |= {"tau": tau.tau if tau else again and again.value, "votings": tau and tau.two_votings}
-        row |= {"pairs": both.pairs // rounds, "alike": both.agree / both.pairs if both.pairs else None}
-        same = 1 - len(both.parted) / both.queries if both.queries else None
-        row |= {"queries": both.queries // rounds, "same": same, "own_kind": _own_kind(one, of)}
-        rows.append(row | {"stands_in": _stands_in(found.gate(number))})
+        row |= {"tau": tau.tau if tau and number else None, "votings": tau and tau.two_votings}
+        row |= {"tau_queries": tau and tau.queries, "pairs": round(pairs), "queries": round(queries)}
+        row |= {"alike": agree / pairs if pairs else None, "same": shared / queries if queries else None}
+        rows.append(row | {"own_kind": _own_kind(one, tau, of), "gate": gate and gate.state})
     columns = {
         "assessor": Column(priority=0),
         "kind": Column(priority=3),
         "votes": Column("integer", priority=4),
         "answered": Column("integer", priority=4),
         "tau": Column("number", "τ", digits=3),
-        **(boards.two_votings_columns(itemgetter("votings")) if any(votings) else {}),
+        "tau_queries": Column("integer", "on queries", priority=4),
+        **boards.two_votings_columns(itemgetter("votings")),
         "pairs": Column("integer", priority=2),
         "alike": Column("percent", digits=1),
         "queries": Column("integer", priority=3),
         "same": Column("percent", "same best", digits=1),
         "own_kind": Column(head="its own kind", priority=4),
-        "stands_in": Column(head="stands in for a person", priority=3),
+        "gate": Column(priority=3),
     }
+    counts = sorted({str(tau.queries) for tau in of.taus[1:] if tau})
     notes = (
-        f"Each beside {first.name}: τ between their boards by RR@10; pairs that both decide, by most votes "
-        "or by grades, and the share that they decide alike; queries on which both have best answers, and "
-        f"the share with one in common. {first.name} again: two rounds of voting like this one, drawn "
-        f"{ROUNDS} times.",
-        *boards.votings_notes(votings),
-        "Its own kind: runs of a model's maker, and how many places each rises on its board.",
+        f"Each beside {first.name}; {first.name} again: two more rounds of such votes, drawn {ROUNDS} times.",
+        f"τ: between the boards by RR@10 over the queries of both, {' or '.join(counts) or 'none'}. Alike: "
+        "of the pairs that both decide, by most votes or by grades.",
+        "Same best: of the answers that either finds best, the share that both do, a mean over queries. "
+        f"Whoever finds all of them best has {found.by_chance:.1%}. Of label sets only passages count that "
+        f"{first.name} compared.",
+        *boards.votings_notes(tau.two_votings for tau in of.taus if tau),
+        "Its own kind: runs of a model's maker, and how many places each rises on its board. Gate: whether a "
+        "model may stand in for a person, as `judge --worth` tests it.",
     )
     return Made(tables=(table(f"Who judges as {first.name} judge", rows, columns, notes=notes),))
 
 
-def _own_kind(one: Assessor, of: Material) -> str:
-    """Say how far runs of a model's maker rise on its board, in places; nothing of people and labels."""
-    tau = of.taus.get(one.name)
-    if one.kind != "model" or tau is None:
+def _own_kind(one: Assessor, tau: RankCorrelation | None, of: Material) -> str:
+    """Say how far runs of a model's maker rise on its board, in places; nothing of the first one."""
+    if one.kind != "model" or tau is None or one is of.assessors.all[0]:
         return ""
     kin = kin_among(one.name, [shift.run for shift in tau.shifts])
-    up = 1 if tau.qrels[1] == one.name else -1
-    risen = [f"{of.called(shift.run)} {up * shift.shift:+d}" for shift in tau.shifts if shift.run in kin]
+    risen = [f"{of.called(shift.run)} {shift.shift:+d}" for shift in tau.shifts if shift.run in kin]
     return ", ".join(risen) or "no run"
 
 
-def _stands_in(gate: ModelGate | None) -> str:
-    if gate is None:
-        return ""
-    return "yes" if gate.open else f"not told: {why_shut(gate)}"
-
-
 def _all_boards(of: Material) -> Made:
-    first = of.assessors.all[0]
-    found = sorted(of.assessed.all, key=lambda one: one.leaderboard.qrels != first.labels.name)
-    named = [
-        replace(one, qrels=first.name) if one.qrels == first.labels.name else one
-        for one in (of.called(board.leaderboard) for board in found)
-    ]
-    alike = len({frozenset(one.scores.queries) for one in found}) == 1
-    return Made(tables=(boards.side_by_side_table(named, same_queries=alike),))
+    alike = len({frozenset(one.scores.queries) for one in of.assessed}) == 1
+    found = [of.called(one.leaderboard) for one in of.assessed]
+    return Made(tables=(boards.side_by_side_table(found, same_queries=alike),))
 
 
 _PARTINGS = 50
@@ -396,48 +384,38 @@ _PARTINGS = 50
 
 def _partings(of: Material) -> Made:
     found, first = of.assessors.partings(), of.assessors.all[0].name
-    shown = with_texts(found[:_PARTINGS], of.found.study)
-    columns = {
-        "query": Column(priority=0),
-        "question": Column(priority=0, value=lambda one: one.query_text or one.query),
-        "assessor": Column(priority=0),
-        "preferred": Column(head=f"best by {first}", value=lambda one: one.preferred_text or one.preferred),
-        "other": Column(head="best by the assessor", value=lambda one: one.other_text or one.other),
-        "votes_for": Column("integer", "votes for"),
-        "votes_against": Column("integer", "against"),
-        "preferred_id": Column(priority=4, value=lambda one: one.preferred),
-        "other_id": Column(priority=4, value=lambda one: one.other),
-    }
-    counts = Counter(one.assessor for one in found)
+    shown = boards.examples_table(with_texts(found[:_PARTINGS], of.found.study), parted=True)
+    counts = Counter(one.category for one in found)
     told = ", ".join(f"{many(count, 'query')} with {name}" for name, count in counts.items()) or "none"
-    notes = (
-        f"Queries without a best answer in common with {first}: {told}. The votes are those of {first}; "
-        f"where they say most comes first, {_PARTINGS} at most. Of several best answers one is named.",
+    note = (
+        f"Queries without a best answer in common with {first}, whose best comes first, and whose votes are "
+        f"told: {told}. Where they say most is on top, {_PARTINGS} at most; of several best answers one."
     )
-    return Made(tables=(table(f"Where others part from {first}", shown, columns, notes=notes),))
+    return Made(tables=(replace(shown, title=f"Where others part from {first}", notes=(note,)),))
 
 
 def _mixed(of: Material) -> Made:
-    scores = {board.leaderboard.qrels: board.scores for board in of.assessed.all}
-    first, *others = of.assessors.all
+    first, *others = zip(of.assessors.all, (board.scores for board in of.assessed), strict=True)
     rows = [
         (one, mixed)
-        for one in others
-        for mixed in mix_labels(scores[first.labels.name], scores[one.name], rng=of.found.rng("mixed"))
+        for one, scores in others
+        for mixed in mix_labels(first[1], scores, rng=of.found.rng("mixed"))
     ]
     if not rows:
-        raise CannotMakeError("it takes four queries with best answers of both", "Have more judged.")
+        what = "it takes four queries with best answers of both, and two runs whose scores differ"
+        raise CannotMakeError(what, "Have more judged.")
     columns = {
         "assessor": Column(priority=0, value=lambda one, mixed: one.name),
-        "labelled": Column("integer", f"queries by {first.name}"),
+        "labelled": Column("integer", f"queries by {first[0].name}"),
         "queries": Column("integer", "of"),
-        "alone": Column("number", "τ of these alone", digits=3),
-        "mixed": Column("number", "τ with the assessor on the rest", digits=3),
+        "alone": Column("number", "τ of these alone", digits=2),
+        "mixed": Column("number", "τ with the assessor on the rest", digits=2),
+        "draws": Column("integer", priority=4),
     }
     notes = (
-        f"τ with the board of all of {first.name}'s labels by RR@10, a mean over random choices of the "
-        "queries that they label. Where the second is smaller, the assessor's labels cost more than they "
-        "bring.",
+        f"τ with the board of all of {first[0].name}'s labels by RR@10, a mean over random choices of the "
+        "queries that they label, without those of which a board ties all runs. Where the second is smaller, "
+        "the assessor's labels cost more than they bring.",
     )
     return Made(tables=(table("What mixed labels cost", rows, columns, notes=notes),))
 

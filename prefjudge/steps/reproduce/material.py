@@ -1,5 +1,6 @@
 """What an experiment's exhibits are made from: its runs and votes, opened once, and what follows."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import fields, is_dataclass, replace
@@ -23,8 +24,8 @@ from prefjudge.core.pools import (
 from prefjudge.core.resolving.resolutions import PREFERENCE_NAME, resolved, to_qrels
 from prefjudge.core.runs import Heads, Qrels, Scores, select_labels, without_runs
 from prefjudge.errors import InputError
-from prefjudge.evaluation.boards import Board
-from prefjudge.evaluation.correlation import RankCorrelation
+from prefjudge.evaluation.boards import Board, on_common_queries
+from prefjudge.evaluation.correlation import RankCorrelation, correlate
 from prefjudge.evaluation.measures.measures import Measure, score_matrix
 from prefjudge.evaluation.models import Assessor, Assessors, SetsCompared
 from prefjudge.evaluation.outcomes import Outcomes, outcomes_of_arrivals, outcomes_of_pairs
@@ -32,12 +33,13 @@ from prefjudge.evaluation.stability import judged_pools
 from prefjudge.evaluation.submissions import find_entry, official_order
 from prefjudge.evaluation.winratios import TopAgainstQrel, WinRatios, top_against_qrel, win_ratios
 from prefjudge.field.trust import study_votes
-from prefjudge.findings.boards import Boards, RunOrder, unrestricted
+from prefjudge.findings.boards import Boards, RunOrder, copies_noted, few_hits, unrestricted
 from prefjudge.findings.findings import Findings, gather, named_source
 from prefjudge.reading.held import Held
 from prefjudge.reading.leaderboards import read_leaderboard
 from prefjudge.reading.opened import pooled_only, tag_of
 from prefjudge.reading.options import ReadOptions
+from prefjudge.show.boards import FEWEST
 from prefjudge.steps.reproduce.papers import CannotMakeError, Experiment
 from prefjudge.steps.stability import StabilityResult, stability
 from prefjudge.study.assignments import load_judgments
@@ -46,7 +48,7 @@ from prefjudge.study.store import Study
 from prefjudge.words import many
 
 ORIGINAL = "original"
-_OPENED = ("found", "boards", "common", "assessed")
+_OPENED = ("found", "boards", "common", "voted")
 MEASURES = ("RR@100", "nDCG@10")
 T = TypeVar("T")
 
@@ -148,10 +150,8 @@ class Material:
             )
         return self._opened.enter_context(found.reading(digest=False))
 
-    def _boards(self, *others: Qrels, common: bool = False) -> Boards:
-        labels = (*self.labels, *(Held(one.name, one) for one in others))
-        if self.preference is not None:
-            labels = (*labels, Held(PREFERENCE_NAME, self.preference))
+    def _boards(self, *more: Qrels, common: bool = False) -> Boards:
+        labels = (*self.labels, *(Held(one.name, one) for one in more))
         return Boards(self._open(labels, common=common), ["RR@10"])
 
     @cached_property
@@ -264,12 +264,12 @@ class Material:
     @cached_property
     def boards(self) -> Boards:
         """The boards by RR@10, each over all of its queries, and what the votes say beside them."""
-        return self._boards()
+        return self._boards(*filter(None, [self.preference]))
 
     @cached_property
     def common(self) -> Boards:
         """The same over the queries that all label sets judge."""
-        return self._boards(common=True)
+        return self._boards(*filter(None, [self.preference]), common=True)
 
     def board(self, qrels: str = "") -> Board:
         """Return the board under a label set over the common queries; the original one by default."""
@@ -285,11 +285,16 @@ class Material:
         for name, one in sorted(self.beside.items(), key=lambda told: told[1] is not self):
             if one.has("judgments"):
                 found += one.voters(name or "people")
+        own = self.found.best and self.found.best.qrels  # a study's, which its voters have
         found += [
             Assessor(name=labels.name, kind="labels", labels=labels)
             for labels in self.found.qrels
-            if labels.name != PREFERENCE_NAME
+            if labels is not own
         ]
+        names = Counter(one.name for one in found)
+        if twice := [name for name, count in names.items() if count > 1]:
+            way = "Give one another name: [experiments.NAME] or --qrels NAME=FILE."
+            raise CannotMakeError(f"two assessors are called {twice[0]!r}", way)
         silent = [one.name for one in found if not one.labels.queries]
         if silent:
             self._notices.append(f"no best answer by the rule {self.found.how.rule}: {', '.join(silent)}")
@@ -297,7 +302,9 @@ class Material:
             raise CannotMakeError(
                 "it sets two beside each other", "Give qrels, a model's votes, or another crowd's."
             )
-        return Assessors([one for one in found if one.name not in silent])
+        made = Assessors([one for one in found if one.name not in silent])
+        self._notices += [f"{a} and {b}: the same votes on each pair" for a, b in made.same_votes()]
+        return made
 
     def voters(self, name: str) -> list[Assessor]:
         """Return whose votes the experiment has, and the models that judged in its study."""
@@ -315,24 +322,42 @@ class Material:
         ]
 
     @cached_property
-    def assessed(self) -> Boards:
-        """The boards of the label sets, of the votes, and of all other assessors."""
-        first, *others = [one for one in self.assessors.all if one.votes is not None]
-        own = () if first.labels.name == PREFERENCE_NAME else (first.labels,)
-        return self._boards(*own, *(replace(one.labels, name=one.name) for one in others))
+    def voted(self) -> Boards:
+        """The boards of the label sets, and of all assessors with votes, by their names."""
+        made = [one for one in self.assessors.all if one.votes is not None]
+        return self._boards(*(replace(one.labels, name=one.name) for one in made))
 
     @cached_property
-    def repeated(self) -> SetsCompared:
-        """How far two more rounds of voting like the first one's agree."""
-        assert self.assessed.votes is not None
-        return self.assessed.votes.two_rounds(self.found.rng("again"))
+    def assessed(self) -> list[Board]:
+        """The board of each assessor."""
+        boards = {one.leaderboard.qrels: one for one in self.voted.all}
+        return [boards[one.name] for one in self.assessors.all]
 
     @cached_property
-    def taus(self) -> dict[str, RankCorrelation]:
-        """How far the board of each assessor agrees with the first one's, by the assessor's name."""
-        first = self.assessors.all[0].labels.name
-        pairs = (({*one.qrels} - {first}, one) for one in self.assessed.tau if first in one.qrels)
-        return {other.pop(): one for other, one in pairs}
+    def repeated(self) -> tuple[SetsCompared, ...]:
+        """How far two more rounds of voting like the first one's agree, several times."""
+        assert self.voted.votes is not None
+        return self.voted.votes.two_rounds(self.found.rng("again"))
+
+    @cached_property
+    def taus(self) -> list[RankCorrelation | None]:
+        """How far the first one's board and each one's agree on the queries that both have, if any."""
+        first, votings, found = self.assessed[0], self.voted.votings, list[RankCorrelation | None]()
+        name = first.leaderboard.qrels
+        told = votings is not None and name in votings.labels
+        self._notices += map(str, (*few_hits(self.assessed), *copies_noted(self.assessed)))
+        for one in self.assessed:
+            both = frozenset(first.scores.queries) & {*one.scores.queries}
+            if len(both) < FEWEST:
+                whose = name if one is first else f"{name} and {one.leaderboard.qrels}"
+                few = f"{many(len(both), 'query')}, too few for any figure to say much"
+                self._notices.append(f"{whose}: {few if both else 'they share no query'}")
+            pair = correlate(*on_common_queries(first, one)) if both else None
+            if pair and votings and told:
+                tau = replace(pair.common, two_votings=votings.of("RR@10", both))
+                pair = replace(pair, printed=tau, common=tau)
+            found.append(pair)
+        return found
 
     @cached_property
     def reciprocal(self) -> Scores:
