@@ -255,8 +255,8 @@ def test_an_unknown_argument_is_named_with_the_one_that_was_meant() -> None:
         InputError, match=r"score: too many positional .*\nWrite the name of .* but study, as in"
     ):
         prefjudge.score("runs/*", "qrels.txt")  # type: ignore[call-arg, arg-type, misc]
-    with pytest.raises(InputError, match="export: missing a required argument: 'to'"):
-        prefjudge.export("nowhere", out="votes.tsv")  # type: ignore[call-arg]
+    with pytest.raises(InputError, match="export: missing a required argument: 'out'"):
+        prefjudge.export("nowhere")  # type: ignore[call-arg]
 
 
 def test_a_table_and_a_measure_are_refused_where_none_is_taken() -> None:

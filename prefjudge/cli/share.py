@@ -100,8 +100,12 @@ def show_release(result: "ReleaseResult") -> None:
 
 
 def export(result: "ExportResult") -> None:
-    """Print what was written."""
-    say(f"wrote {many(result.rows, 'row')} of {many(result.judgments, 'judgment')} to {result.out}")
+    """Print what was written, and how passages were found in another collection."""
+    of = f" of {many(result.judgments, 'judgment')}" if result.judgments else ""
+    say(f"wrote {many(result.rows, 'row')}{of} to {result.out}")
+    if result.carried:
+        counts = ", ".join(f"{count:,} {how}" for how, count in result.carried.items())
+        say(f"{many(sum(result.carried.values()), 'passage')}: {counts}; see {', '.join(result.files)}")
 
 
 def board(

@@ -1,16 +1,22 @@
 """Copies: documents of one text, which are one candidate of a query under one id."""
 
 import re
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from enum import StrEnum
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from prefjudge.core.judgments import Judgments, select_judgments
 from prefjudge.core.pools import Candidate, Contributions, Pools, find_rows, group_contributions
 from prefjudge.core.runs import Codes, Heads, JudgedRanks, Qrels, encode, select_labels
 
 _WORD = re.compile(r"\w+")
+_IN_WORDS = bytes(ord(chr(code).lower()) if _WORD.match(chr(code)) else 32 for code in range(128)).ljust(256)
+"""What each letter of ASCII is among words: a small letter, or a blank."""
 
 
 def folded(text: str) -> str:
@@ -24,6 +30,8 @@ def folded(text: str) -> str:
 
 def _words(text: str) -> str:
     """Return the words of a text in lower case, without what stands between them."""
+    if text.isascii():
+        return b" ".join(text.encode().translate(_IN_WORDS).split()).decode()
     from unicodedata import normalize
 
     return " ".join(_WORD.findall(normalize("NFKC", text).casefold()))
@@ -210,6 +218,98 @@ def ranks_of_candidates(
         }
         found.append(replace(placed, judged=target[best].astype(np.int32), **columns))
     return found
+
+
+# Passages in another collection, such as a newer version: it has other ids for the same texts.
+
+
+class Carried(StrEnum):
+    """How a passage was found in another collection."""
+
+    TEXT = "same text"
+    """One text there is the same, but for blanks."""
+    WORDS = "same words"
+    """One text there has the same words."""
+    INSIDE = "inside"
+    """One text there, and no other, holds all its words in a row."""
+    SEVERAL = "several"
+    """Different texts there have its words, or hold them: nobody can say which it is."""
+    NONE = "nowhere"
+
+
+_MOST_FOUND = 100
+"""Of more documents that hold a passage the others are not kept: it is found in several."""
+_LEAST_WORDS = 8
+"""Fewer words in a row stand in a document by chance."""
+
+
+class Carrier:
+    """Finds passages among the texts of another collection, which it is shown one by one.
+
+    It keeps the passages, and of the collection the ids that fit them.
+    """
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self._words = {doc: words for doc, text in texts.items() if (words := _words(text))}
+        self._texts = {doc: hash(folded(texts[doc])) for doc in self._words}
+        self._same = {words: defaultdict[int, list[str]](list) for words in self._words.values()}
+        self._inside = {words: defaultdict[int, list[str]](list) for words in self._same}
+        # A passage is looked for where two words stand that seldom stand together.
+        counts = Counter(word for words in self._same for word in set(words.split()))
+        self._by_pair: dict[tuple[str, str], list[str]] = defaultdict(list)
+        for words in self._same:
+            if len(each := words.split()) >= _LEAST_WORDS:
+                self._by_pair[min(pairwise(each), key=lambda two: counts[two[0]] * counts[two[1]])].append(
+                    words
+                )
+        self._pairs = frozenset(self._by_pair)
+
+    def look(self, doc: str, text: str) -> None:
+        """Look at a text of the other collection."""
+        words = _words(text)
+        found = [self._same[words]] if words in self._same else []
+        each = words.split()
+        for pair in self._pairs.intersection(pairwise(each)):
+            for inner in self._by_pair[pair]:
+                if len(inner) < len(words) and f" {inner} " in f" {words} ":
+                    found.append(self._inside[inner])
+        for places in found:
+            if sum(map(len, places.values())) < _MOST_FOUND:
+                places[hash(folded(text))].append(doc)
+
+    def found(self, doc: str) -> tuple[Carried, tuple[str, ...]]:
+        """Return how a passage was found, and where: copies of one text are one."""
+        if (words := self._words.get(doc)) is None:
+            return Carried.NONE, ()
+        same, inside, own = self._same[words], self._inside[words], self._texts[doc]
+        alike = {own: same[own]} if own in same else same
+        how = (Carried.TEXT if own in same else Carried.WORDS) if same else Carried.INSIDE
+        texts = alike or inside
+        docs = tuple(sorted(name for names in texts.values() for name in names))
+        if len(texts) > 1 or len(docs) >= _MOST_FOUND:
+            how = Carried.SEVERAL
+        return (how if docs else Carried.NONE), docs
+
+
+def carry_labels(qrels: Qrels, places: Mapping[str, Sequence[str]]) -> Qrels:
+    """Return labels with the ids that passages have elsewhere; where two meet, the higher one counts."""
+    best: dict[tuple[int, str], int] = {}
+    for row, (query, doc) in enumerate(zip(qrels.query.tolist(), qrels.doc.tolist(), strict=True)):
+        for place in places.get(qrels.docs[doc], ()):
+            if qrels.grade[best.setdefault((query, place), row)] < qrels.grade[row]:
+                best[query, place] = row
+    docs = tuple(sorted({doc for _, doc in best}))
+    like = np.array([*best.values()], dtype=np.int64)
+    doc = encode([doc for _, doc in best], docs)
+    return replace(qrels, docs=docs, query=qrels.query[like], doc=doc, grade=qrels.grade[like])
+
+
+def carry_votes(log: Judgments, places: Mapping[str, Sequence[str]]) -> Judgments:
+    """Return the judgments whose two passages stand elsewhere in two; of copies the first by id stands."""
+    docs = tuple(sorted({found[0] for doc in log.docs if (found := places.get(doc))}))
+    code = encode([places[doc][0] if places.get(doc) else "" for doc in log.docs], docs)
+    moved = replace(log, docs=docs, left=code[log.left], right=code[log.right])
+    return select_judgments(moved, (moved.left >= 0) & (moved.right >= 0) & (moved.left != moved.right))
 
 
 def _labels(qrels: Qrels, copies: Copies) -> dict[Candidate, float]:

@@ -1,20 +1,35 @@
-"""Writes a study's judgments, or the answers found in them, for other programs."""
+"""Writes judgments, or the answers found in them, for other programs, or for another collection."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path, PurePath
-from typing import Annotated
+from typing import Annotated, Unpack
 
-from prefjudge.core.judgments import select_judgments
+from prefjudge.core.copies import Carried, Carrier, carry_labels, carry_votes
+from prefjudge.core.judgments import Judgments, select_judgments
 from prefjudge.core.runs import Qrels
 from prefjudge.errors import InputError, StudyError, quoted
 from prefjudge.findings.answers import load_best_answers
 from prefjudge.findings.judgments import gather_judgments
-from prefjudge.findings.outputs import check_outputs, stamp_of, write_stamp, write_table
-from prefjudge.reading.files import write_text
-from prefjudge.reading.given import as_path
-from prefjudge.reading.labels import second_column
+from prefjudge.findings.outputs import beside, check_outputs, stamp_of, write_stamp, write_table
+from prefjudge.reading.datasets import is_dataset
+from prefjudge.reading.files import Notice, write_text
+from prefjudge.reading.given import as_path, given_file
+from prefjudge.reading.inputs import Texts, maybe, take_texts
+from prefjudge.reading.labels import (
+    read_judgments,
+    read_qrels,
+    rehearsal_in,
+    second_column,
+    write_judgments,
+    write_qrels,
+)
+from prefjudge.reading.options import TextOptions, text_fields
+from prefjudge.reading.sniffing import sniff
+from prefjudge.reading.texts.collections import every_text, read_texts
 from prefjudge.reading.votes.exports import EXPORTS, Exported, ExportForm, ExportRow
 from prefjudge.show.cells import Column, Table
 from prefjudge.show.results import Shown
@@ -29,7 +44,10 @@ ExportName = Annotated[str, EXPORTS]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ExportResult(Shown):
-    """What was written: ``rows`` of a form, made of ``judgments``; ``ties`` were left out."""
+    """What was written: ``rows`` of a form, made of ``judgments``; ``ties`` were left out.
+
+    ``carried`` counts the passages by how they were found in another collection; ``files`` say which.
+    """
 
     study: str
     to: str
@@ -40,26 +58,44 @@ class ExportResult(Shown):
     workers: int
     rehearsal: Rehearsal | None
     notices: tuple[str, ...]
+    carried: dict[str, int] = field(default_factory=dict)
+    files: tuple[str, ...] = ()
 
 
 def export(
-    study: str | Path | Study, out: str | Path, *, to: ExportName, worker_ids: bool = False
+    study: str | Path | Study,
+    out: str | Path,
+    *,
+    to: ExportName | None = None,
+    worker_ids: bool = False,
+    collection: Texts | None = None,
+    onto: Texts | None = None,
+    **how: Unpack[TextOptions],
 ) -> ExportResult:
     """Write the judgments that count, or the best answers, as other programs read them.
 
     The suffix of the file says how: ``.json``, ``.jsonl``, ``.csv``, ``.parquet`` or another form of tables,
-    for answers also ``.txt`` and ``.qrels`` (TREC).
+    for answers also ``.txt`` and ``.qrels`` (TREC). With ``onto`` passages have the ids of another
+    collection, such as MS MARCO's second version: where one text there is the same, has the same words or, of
+    eight words or more, holds them. Copies of that text share a label. What several texts fit is not guessed:
+    a file lists it.
 
     Parameters
     ----------
     study : Path
-        The study's folder.
+        The study's folder; with ``onto`` also a file of qrels or judgments.
     out : Path
         The file to write.
-    to : str
-        For which program.
+    to : str, optional
+        For which program; a file stays what it is.
     worker_ids : bool
         Write the workers' ids. By default there are pseudonyms, which only the study's secret links to them.
+    collection : Path, optional
+        The texts that a file's ids stand for; a study has its own.
+    onto : Path, optional
+        The collection whose ids are written. It is read once, from end to end.
+    **how
+        How both collections are read: the words of `TextOptions`.
 
     Raises
     ------
@@ -68,15 +104,37 @@ def export(
     InputError
         The form or the suffix is not known, or the file is one of the study's own.
     """
-    opened, path = open_study(study), as_path(out)
+    path, fields, told = as_path(out), text_fields(how), list[Notice]()
+    collection = given_file(maybe(take_texts, collection), "collection")
+    onto = given_file(maybe(take_texts, onto), "collection")
+    texts_there = every_text(onto, fields=fields, notices=told) if onto else None
+    if isinstance(study, str | Path) and (is_dataset(study) or Path(study).is_file()):
+        check_outputs(path, inputs=(study, collection, onto))
+        if collection is None or texts_there is None:
+            raise InputError(
+                f"{study} is a file: its ids are changed, and nothing else",
+                f"Say from which texts to which: prefjudge export {quoted(study)} {quoted(path)} "
+                "--collection OLD --onto NEW. Votes become a study's by `prefjudge import`.",
+            )
+        labels = given_file(study, "qrels")
+        return _file_carried(labels, path, partial(read_texts, collection, fields=fields), texts_there, told)
+    opened = open_study(study)
+    to = to or ("ir-measures" if path.suffix == ".qrels" else "")
     if to not in EXPORTS:
-        raise InputError(f"nothing is exported to {to!r}", f"Choose one of: {', '.join(EXPORTS)}.")
-    check_outputs(path, study=opened)
+        what = f"nothing is exported to {to!r}" if to else "it is not said for which program this is"
+        raise InputError(what, f"Choose one of: --to {', '.join(EXPORTS)}.")
+    check_outputs(path, inputs=(collection, onto), study=opened)
+    moved = None
     with EXPORTS.using(to):
         form = EXPORTS[to]
         if not _has_own_form(path, form):
             check_table_form(path)
         found, ties, rehearsal = _exported(opened, form, worker_ids=worker_ids)
+        if texts_there is not None:
+            docs = {*found.log.docs, *(found.answers.docs if found.answers else ())}
+            texts = read_texts(collection, docs, fields=fields) if collection else found.passages
+            moved = _Moved({doc: texts[doc] for doc in docs if doc in texts}, docs, texts_there)
+            found = moved.exported(found)
         rows = list(form.rows(found))
     _write(path, to, form, rows, rehearsal)
     notices = []
@@ -95,7 +153,99 @@ def export(
         ties=ties,
         workers=len(found.log.workers),
         rehearsal=rehearsal,
-        notices=tuple(notices),
+        notices=(*notices, *map(str, told), *(moved.notices if moved else ())),
+        carried=moved.counts if moved else {},
+        files=moved.write(path) if moved else (),
+    )
+
+
+class _Moved:
+    """Where passages stand in another collection, which is read once."""
+
+    def __init__(
+        self, texts: Mapping[str, str], docs: Iterable[str], there: Iterable[tuple[str, str]]
+    ) -> None:
+        carrier, self.notices = Carrier(texts), list[str]()
+        for doc, text in there:
+            carrier.look(doc, text)
+        self.found = {doc: carrier.found(doc) for doc in sorted(docs)}
+        if missing := [doc for doc in self.found if doc not in texts]:
+            what = many(len(missing), "passage has", "passages have")
+            self.notices.append(f"{what} no text to look for, such as {missing[0]!r}")
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many passages were found in each way."""
+        counted = Counter(how for how, _ in self.found.values())
+        return {how.value: counted[how] for how in Carried}
+
+    def places(self, *, several: bool = False) -> dict[str, tuple[str, ...]]:
+        """Return the ids of the passages that were found for sure, or of those that were in several texts."""
+        return {doc: docs for doc, (how, docs) in self.found.items() if (how is Carried.SEVERAL) is several}
+
+    def exported(self, found: Exported) -> Exported:
+        """Return what there is to export under the new ids."""
+        places, answers = self.places(), found.answers
+        return replace(
+            found,
+            log=carry_votes(found.log, places),
+            passages={new: found.passages[doc] for doc, news in places.items() for new in news},
+            answers=None if answers is None else carry_labels(answers, places),
+        )
+
+    def write(self, out: Path) -> tuple[str, ...]:
+        """Write where each passage was found."""
+        path = beside(out, "carried.tsv")
+        lines = (f"{doc}\t{how}\t{' '.join(docs)}\n" for doc, (how, docs) in self.found.items())
+        write_text(Path(path), f"doc_id\thow\tfound\n{''.join(lines)}")
+        return (str(path),)
+
+
+def _file_carried(
+    labels: str | Path,
+    out: Path,
+    here: Callable[[Iterable[str]], Mapping[str, str]],
+    there: Iterable[tuple[str, str]],
+    told: list[Notice],
+) -> ExportResult:
+    """Write the labels or judgments of a file with the ids of another collection."""
+    kind = sniff(labels).kind
+    if kind not in ("qrels", "judgments"):
+        raise InputError(f"{labels} holds neither qrels nor judgments", "Give a study, or a file of these.")
+    held: Qrels | Judgments = (
+        read_qrels(labels, fractions=True, notices=told)
+        if kind == "qrels"
+        else read_judgments(labels, notices=told)
+    )
+    if isinstance(held, Qrels) and held.subtopics is not None:
+        raise InputError(f"{labels} has labels of subtopics, which stay where they are", "Give plain qrels.")
+    moved = _Moved(here(held.docs), held.docs, there)
+    rehearsal, files = rehearsal_in(told), moved.write(out)
+    write_stamp(out, stamp_of(rehearsal))
+    if isinstance(held, Judgments):
+        log = carry_votes(held, moved.places())
+        write_judgments(out, log)
+        rows, before = len(log), len(held)
+    else:
+        found = carry_labels(held, moved.places())
+        write_qrels(out, found, fractions=True, rehearsal=rehearsal)
+        rows, before = found.grade.size, held.grade.size
+        if (unsure := carry_labels(held, moved.places(several=True))).grade.size:
+            path = Path(beside(out, f"several{out.suffix}"))
+            write_qrels(path, unsure, fractions=True, rehearsal=rehearsal)
+            files = (*files, str(path))
+    return ExportResult(
+        study="",
+        to=kind,
+        out=str(out),
+        rows=rows,
+        judgments=before if kind == "judgments" else 0,
+        ties=0,
+        workers=len(held.workers) if isinstance(held, Judgments) else 0,
+        rehearsal=rehearsal,
+        notices=(*map(str, dict.fromkeys(told)), *moved.notices),
+        carried=moved.counts,
+        files=files,
     )
 
 

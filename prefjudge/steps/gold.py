@@ -26,7 +26,7 @@ from prefjudge.findings.outputs import check_outputs
 from prefjudge.reading.given import in_memory, paths_of
 from prefjudge.reading.labels import read_qrels
 from prefjudge.reading.pools import read_gold, write_gold
-from prefjudge.reading.texts.collections import sample_texts
+from prefjudge.reading.texts.collections import every_text, sample_texts
 from prefjudge.show.results import Shown
 from prefjudge.study.assignments import load_choices
 from prefjudge.study.pools import (
@@ -206,7 +206,7 @@ def _decoys(study: Study, count: int, collection: str | Path) -> Sequence[GoldPa
         queries, passages, pools = load_queries(db), load_passages(db), load_pools(db)
     if not (queries and passages):
         raise lacking(study, Stage.GOLD, what="decoys are like texts, and the study has none")
-    elsewhere = sample_texts(collection, _LOOKED_THROUGH, rng)
+    elsewhere = sample_texts(every_text(collection), _LOOKED_THROUGH, rng)
     same = copies_in({**elsewhere, **passages})
     known = {copy for doc in passages for copy in same.of(doc)}
     elsewhere = {doc: text for doc, text in elsewhere.items() if doc not in known and doc not in passages}

@@ -1,10 +1,16 @@
 """Copies: which documents are the same, which of them is the candidate, and what lists them all."""
 
+from collections.abc import Mapping
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from prefjudge.core.copies import (
     NO_COPIES,
+    Carried,
+    Carrier,
     Copies,
     copies_in,
     heads_of_candidates,
@@ -155,3 +161,67 @@ def test_a_candidate_has_the_best_place_of_its_copies() -> None:
     assert dict(zip(named, found.position.tolist(), strict=True)) == {
         ("1", "a"): 1, ("1", "x"): 2, ("2", "b"): 4,
     }  # fmt: skip
+
+
+OLD = "The old house by the river burned down last night"
+
+
+def carried(new: Mapping[str, str], old: str = OLD) -> tuple[Carried, tuple[str, ...]]:
+    carrier = Carrier({"old": old})
+    for doc, text in new.items():
+        carrier.look(doc, text)
+    return carrier.found("old")
+
+
+@pytest.mark.parametrize(
+    ("new", "how", "docs"),
+    [
+        ({"a": OLD}, Carried.TEXT, "a"),
+        ({"a": f" {OLD.replace(' ', '  ')}\r"}, Carried.TEXT, "a"),
+        ({"b": OLD, "a": OLD}, Carried.TEXT, "ab"),
+        ({"a": OLD, "b": f"{OLD}!"}, Carried.TEXT, "a"),
+        ({"b": OLD.upper(), "c": f"News: {OLD}."}, Carried.WORDS, "b"),
+        ({"b": OLD.upper(), "a": OLD.lower()}, Carried.SEVERAL, "ab"),
+        ({"c": f"News: {OLD}."}, Carried.INSIDE, "c"),
+        ({"c": f"News: {OLD}.", "d": f"News: {OLD}."}, Carried.INSIDE, "cd"),
+        ({"c": f"News: {OLD}.", "d": f"{OLD}, they say"}, Carried.SEVERAL, "cd"),
+        ({"c": f"Th{OLD}"}, Carried.NONE, ""),
+        ({"c": f"{OLD}s"}, Carried.NONE, ""),
+        ({"c": OLD[:-5]}, Carried.NONE, ""),
+        ({}, Carried.NONE, ""),
+    ],
+)
+def test_a_passage_is_carried_to_the_one_text_that_fits(new: dict[str, str], how: Carried, docs: str) -> None:
+    assert carried(new) == (how, tuple(docs))
+
+
+def test_few_words_no_words_and_too_many_places_carry_nothing() -> None:
+    seven = "seven words that stand here by chance"
+    assert carried({"a": f"{seven} too"}, seven) == (Carried.NONE, ())
+    assert carried({"a": seven}, seven) == (Carried.TEXT, ("a",))
+    for empty in ("", " \n", "?! --", "\N{NO-BREAK SPACE}"):
+        assert carried({"a": empty}, empty) == (Carried.NONE, ())
+    how, docs = carried({f"d{number}": OLD for number in range(1000)})
+    assert (how, len(docs)) == (Carried.SEVERAL, 100), "boilerplate does not fill the memory"
+    assert Carrier({}).found("old") == (Carried.NONE, ())
+
+
+@given(st.lists(st.lists(st.sampled_from("abc\u0130"), max_size=14).map(" ".join), max_size=6))
+def test_carrying_finds_what_looking_at_each_pair_finds(texts: list[str]) -> None:
+    # Such texts repeat themselves, hold each other and themselves anew: whatever pair of words is looked for.
+    named = {str(place): text for place, text in enumerate(texts)}
+    carrier = Carrier(named)
+    for doc, text in named.items():
+        carrier.look(doc, text)
+    for doc, text in named.items():
+        same = {other for other, one in named.items() if one == text and text}
+        assert carrier.found(doc) == ((Carried.TEXT, tuple(sorted(same))) if same else (Carried.NONE, ()))
+    inner = {f"in {doc}": f"b {text} b" for doc, text in named.items() if len(text.split()) >= 8}
+    carrier = Carrier({doc: text for doc, text in named.items() if f"in {doc}" in inner})
+    for doc, text in inner.items():
+        carrier.look(doc, text)
+    for doc, text in named.items():
+        holding = {other for other, one in inner.items() if f" {text} " in f" {one} "}
+        if f"in {doc}" in inner:
+            how = Carried.INSIDE if len({inner[one] for one in holding}) == 1 else Carried.SEVERAL
+            assert carrier.found(doc) == (how, tuple(sorted(holding)))

@@ -1,6 +1,7 @@
 """Judgments and answers as other programs read them, and taken back from there."""
 
 import csv
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -193,3 +194,92 @@ def test_texts_may_be_given_after_the_votes(tmp_path: Path) -> None:
     texts = {"queries": tmp_path / "queries", "collection": tmp_path / "texts"}
     assert import_votes(tmp_path / "study", tmp_path / "votes", **texts).votes == 0
     assert export(tmp_path / "study", tmp_path / "out.json", to="chosen").rows == 1
+
+
+LONG = "a passage that stands whole in the middle of another"
+OLD = {
+    "o1": "One  text.",
+    "o2": "Two words!",
+    "o3": LONG,
+    "o4": f"{LONG} one",
+    "o5": "gone",
+    "o6": "One text.",
+}
+NEW = {
+    "n1": "One text.", "n9": "One text.", "n2": "two WORDS", "n3": f"Here: {LONG}.", "n4": f"{LONG} two",
+    "n5": f"x {LONG} one y", "n6": "",
+}  # fmt: skip
+
+
+def lines_of(path: Path) -> list[str]:
+    return path.read_text().splitlines()
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+def test_labels_get_the_ids_of_another_collection(tmp_path: Path, ending: str) -> None:
+    for name, texts in (("old", OLD), ("new", {doc: text for doc, text in NEW.items() if text})):
+        lines = "".join(f"{doc}\t{text}{ending}" for doc, text in texts.items())
+        (tmp_path / f"{name}.tsv").write_bytes(lines.encode("utf-8-sig"))
+    labels = tmp_path / "old.qrels"
+    rows = ["q1 0 o1 1", "q1 0 o6 3", "q1 0 o2 0", "q1 0 o3 2", "q2 0 o4 1.5", "q2 0 o5 1", "q2 0 o7 1"]
+    labels.write_bytes(ending.join([*rows, ""]).encode())
+    out = tmp_path / "new.qrels"
+    found = export(labels, out, collection=tmp_path / "old.tsv", onto=tmp_path / "new.tsv")
+    assert lines_of(out) == ["q1 Q0 n1 3", "q1 Q0 n9 3", "q1 Q0 n2 0", "q2 Q0 n5 1.5"]
+    assert found.carried == {"same text": 2, "same words": 1, "inside": 1, "several": 1, "nowhere": 2}
+    assert lines_of(tmp_path / "new.several.qrels") == [f"q1 Q0 {doc} 2" for doc in ("n3", "n4", "n5")]
+    assert lines_of(tmp_path / "new.carried.tsv")[1:4] == [
+        "o1\tsame text\tn1 n9", "o2\tsame words\tn2", "o3\tseveral\tn3 n4 n5"
+    ]  # fmt: skip
+    assert any("1 passage has no text to look for, such as 'o7'" in one for one in found.notices)
+
+
+def test_votes_get_the_ids_of_another_collection(tmp_path: Path) -> None:
+    votes, out = tmp_path / "votes.txt", tmp_path / "new.txt"
+    rows = ["q1 o1 o2 o2 ann", "q1 o4 o6 tie ben", "q1 o1 o6 o1 ben", "q2 o3 o1 o1 ann", "q2 o5 o1 o1 ben"]
+    votes.write_text("\n".join(rows))
+    found = export(votes, out, collection=OLD, onto=NEW)
+    assert lines_of(out) == ["q1 n1 n2 n2 ann", "q1 n5 n1 tie ben"]
+    assert (found.rows, found.judgments, found.to) == (2, 5, "judgments")
+
+
+def test_a_study_is_exported_with_the_ids_of_another_collection(tmp_path: Path) -> None:
+    study, out = filled(tmp_path / "study", [*VOTES, TIE]), tmp_path / "answers.qrels"
+    resolve(study)
+    new = {"n1": "For that reason!", "n4": "a thing", "n9": "ask the rain"}
+    found = export(study, out, onto=new)
+    assert (lines_of(out), found.to) == (["q1 Q0 n1 1", "q2 Q0 n4 1"], "ir-measures")
+    assert found.carried["nowhere"] == 1
+    export(study, tmp_path / "pairs.json", to="chosen", onto=new)
+    assert {row["chosen_id"] for row in json.loads((tmp_path / "pairs.json").read_text())} == {"n1", "n4"}
+
+
+def test_a_collection_in_parts_is_read_part_by_part(tmp_path: Path) -> None:
+    parts = tmp_path / "parts"
+    parts.mkdir()
+    rows = [json.dumps({"pid": doc, "passage": text, "spans": "(0,9)"}) for doc, text in NEW.items() if text]
+    for number in (0, 3):
+        part = "\n".join([*rows[number : number + 3], ""])
+        (parts / f"part_{number}.gz").write_bytes(gzip.compress(part.encode()))
+    labels, out = tmp_path / "labels.txt", tmp_path / "out.txt"
+    labels.write_text("q1 0 o1 1\nq1 0 o4 2\n")
+    assert export(labels, out, collection=OLD, onto=parts).rows == 3
+    assert lines_of(out) == ["q1 Q0 n1 1", "q1 Q0 n9 1", "q1 Q0 n5 2"]
+
+
+def test_what_cannot_be_carried_is_refused(tmp_path: Path) -> None:
+    labels, run = tmp_path / "labels.txt", tmp_path / "one.run"
+    labels.write_text("q1 0 o1 1\n")
+    run.write_text("q1 Q0 o1 1 2.0 one\n")
+    texts: dict[str, Any] = {"collection": OLD, "onto": NEW}
+    for file, how, words in (
+        (labels, {}, "its ids are changed, and nothing else"),
+        (run, texts, "holds neither qrels nor judgments"),
+        (labels, texts | {"onto": OLD.get}, "of which nobody knows all ids"),
+        (labels, texts | {"onto": run.with_name("none.tsv")}, "none.tsv"),
+    ):
+        with pytest.raises(InputError, match=words):
+            export(file, tmp_path / "out.txt", **how)
+    with pytest.raises(InputError, match=r"labels\.txt"):
+        export(labels, labels, **texts)
+    assert labels.read_text() == "q1 0 o1 1\n"

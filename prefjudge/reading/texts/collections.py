@@ -15,7 +15,7 @@ import numpy as np
 
 from prefjudge.core.hits import Passage
 from prefjudge.errors import InputError
-from prefjudge.reading.datasets import is_dataset
+from prefjudge.reading.datasets import dataset_entries, is_dataset
 from prefjudge.reading.files import LONGEST, Notice, Problems, compression, decode, encode
 from prefjudge.reading.held import Held
 from prefjudge.reading.lines import Block
@@ -25,13 +25,14 @@ from prefjudge.reading.texts.texts import (
     LINES,
     OF_QUERIES,
     dataset_passages,
+    document_text,
     hidden_line,
     open_texts,
     parse_json,
     parse_tabs,
     read_as,
-    read_records,
     readable,
+    records_of,
     texts_of,
 )
 from prefjudge.reading.unpacking import opened
@@ -193,19 +194,39 @@ def read_passages(
     return found
 
 
-def sample_texts(path: str | Path, most: int, rng: np.random.Generator) -> dict[str, str]:
-    """Return so many texts of a collection at most by doc_id, drawn from all of it."""
+def every_text(
+    path: str | Path, *, fields: TextFields = PLAIN, notices: list[Notice] | None = None
+) -> Iterator[tuple[str, str]]:
+    """Yield the id and the text of each document of a collection: a file, a folder of files or a dataset."""
+    notices = [] if notices is None else notices
     if is_dataset(path):
-        raise InputError(f"{path} is not a file", "Give a file of passages, each with its id.")
-    problems, notices = Problems(fspath(path), "collection"), list[Notice]()
-    kept: list[Record] = []
-    with problems:
-        for number, record in enumerate(read_records(Reading(problems=problems, notices=notices))):
-            if number < most:
-                kept.append(record)
-            elif (place := int(rng.integers(number + 1))) < most:
-                kept[place] = record
-    return {decode(one.name): readable(one.text, f"{path}:{one.line}", notices) for one in kept}
+        for document in dataset_entries(fspath(path), "docs"):
+            yield document.doc_id, document_text(path, document, fields.text_field)
+        return
+    if isinstance(path, Held):
+        if not isinstance(path.content, Mapping):
+            raise InputError(f"{path} is a function, of which nobody knows all ids", "Give a mapping.")
+        yield from texts_of(path, path.content).items()
+        return
+    folder = Path(path)
+    files = sorted(str(one) for one in folder.iterdir() if one.is_file()) if folder.is_dir() else [str(path)]
+    for file in files:
+        problems = Problems(file, "collection")
+        with problems:
+            reading = Reading(problems=problems, notices=notices, fields=fields)
+            for one in records_of(*_open(reading), reading):
+                yield decode(one.name), readable(one.text, f"{file}:{one.line}", notices)
+
+
+def sample_texts(every: Iterable[tuple[str, str]], most: int, rng: np.random.Generator) -> dict[str, str]:
+    """Return so many texts of a collection at most by doc_id, drawn from all of it."""
+    kept: list[tuple[str, str]] = []
+    for number, one in enumerate(every):
+        if number < most:
+            kept.append(one)
+        elif (place := int(rng.integers(number + 1))) < most:
+            kept[place] = one
+    return dict(kept)
 
 
 MOST_SHOWN = 1000
@@ -330,11 +351,7 @@ class _Search:
 
 def _records(reading: Reading, wanted: dict[bytes, None]) -> Iterator[Record]:
     """Yield the records that are wanted: tabs and JSON lines in bulk, other formats by their readers."""
-    kind, every = open_texts(reading)
-    if kind in OF_QUERIES:
-        raise InputError(
-            f"{reading.path} holds {OF_QUERIES[kind]}, not a collection", "Give it with --queries."
-        )
+    kind, every = _open(reading)
     if kind not in (LINES, JSON_LINES):
         yield from (record for record in read_as(kind, every, reading) if record.name in wanted)
         return
@@ -349,6 +366,16 @@ def _records(reading: Reading, wanted: dict[bytes, None]) -> Iterator[Record]:
             yield from _json_records(block, wanted, reading)
         else:
             yield from _tab_records(block, wanted, reading.problems)
+
+
+def _open(reading: Reading) -> tuple[str, Iterator[Block]]:
+    """Return the format of a collection, and its blocks."""
+    kind, every = open_texts(reading)
+    if kind in OF_QUERIES:
+        raise InputError(
+            f"{reading.path} holds {OF_QUERIES[kind]}, not a collection", "Give it with --queries."
+        )
+    return kind, every
 
 
 def _tab_records(block: Block, wanted: dict[bytes, None], problems: Problems) -> Iterable[Record]:

@@ -96,7 +96,7 @@ def dataset_passages(path: str, doc_ids: Iterable[str], fields: TextFields) -> d
     found = dataset_documents(path, wanted)
     named = fields.text_field
     return {
-        name: Passage(_document_text(path, found[name], named), below(fields, found[name]._asdict()))
+        name: Passage(document_text(path, found[name], named), below(fields, found[name]._asdict()))
         for name in wanted
         if name in found
     }
@@ -113,7 +113,7 @@ def _query_text(path: str, query: Any, fields: TextFields) -> str:
     return text.strip()
 
 
-def _document_text(path: str, document: Any, named: str | None) -> str:
+def document_text(path: str | Path, document: Any, named: str | None) -> str:
     """Return the field that is named; else the text, behind the title where there is one. It may be empty."""
     there = document._asdict()
     text = there.get(named) if named else document.default_text()
@@ -126,7 +126,7 @@ def _document_text(path: str, document: Any, named: str | None) -> str:
     return text.strip()
 
 
-def _no_text(path: str, name: str, asked: str | None, there: Mapping[str, object]) -> InputError:
+def _no_text(path: str | Path, name: str, asked: str | None, there: Mapping[str, object]) -> InputError:
     return InputError(
         f"{path}: {name} has no {asked}: it has {', '.join(there)}",
         "Name the field that holds the text: --dataset text=NAME.",
@@ -451,7 +451,11 @@ _BLANK_LINES = re.compile(r"\A(?:[^\S\n]*\n)+")
 
 def read_records(reading: Reading) -> Iterator[Record]:
     """Yield the records of a file of queries, in any format; blank lines are passed over."""
-    kind, every = open_texts(reading)
+    return records_of(*open_texts(reading), reading)
+
+
+def records_of(kind: str, every: Iterator[Block], reading: Reading) -> Iterator[Record]:
+    """Yield the records of a file that is open."""
     if kind not in (LINES, JSON_LINES):
         yield from read_as(kind, every, reading)
         return
