@@ -61,7 +61,7 @@ USUAL = {
         "out init study runs qrels judgments leaderboard simulate details json",
     ),
     "judge": Usual("my-study --worth", "url model worth most most_cost prompt_price reply_price json"),
-    "workers": Usual("my-study", "judgments model ids hold forget export unpaid details json"),
+    "workers": Usual("my-study", "judgments ids hold forget export unpaid details json"),
     "pay": Usual("my-study --dry-run"),
     "reject": Usual("my-study"),
     "store": Usual("check my-study"),

@@ -9,7 +9,7 @@ from math import log
 import numpy as np
 from numpy.typing import NDArray
 
-from prefjudge.core.runs import Codes, encode
+from prefjudge.core.runs import Codes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -470,15 +470,3 @@ def gather_verdicts(judgments: Judgments) -> Verdicts:
         choice=np.where(a_left, judgments.choice, -judgments.choice).astype(np.int8),
         a_left=a_left,
     )
-
-
-def known_answers(verdicts: Verdicts, judgments: Judgments, golds: Judgments) -> NDArray[np.int8]:
-    """Return the answer to each pair that is a gold pair, shape (n_pairs,); 0 for other pairs."""
-    query = encode(golds.queries, judgments.queries)[golds.query]
-    doc = encode(golds.docs, judgments.docs)
-    answer = dict.fromkeys(
-        zip(query.tolist(), doc[golds.winner].tolist(), doc[golds.loser].tolist(), strict=True), 1
-    )
-    pairs = zip(verdicts.query.tolist(), verdicts.doc_a.tolist(), verdicts.doc_b.tolist(), strict=True)
-    known = [answer.get((q, a, b), 0) - answer.get((q, b, a), 0) for q, a, b in pairs]
-    return np.array(known, dtype=np.int8)

@@ -10,7 +10,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from prefjudge.core.judgments import Floats, Index, Judgments, Verdicts, gather_verdicts, known_answers
+from prefjudge.core.judgments import Floats, Index, Judgments, Verdicts, gather_verdicts
 from prefjudge.core.runs import Codes
 from prefjudge.core.shortcuts import Shortcut
 from prefjudge.words import many
@@ -249,7 +249,6 @@ class DawidSkene:
 def fit_dawid_skene(
     judgments: Judgments,
     *,
-    golds: Judgments | None = None,
     prior: tuple[float, float] = (2.0, 1.0),
     tolerance: float = 1e-8,
     most_rounds: int = 1000,
@@ -260,20 +259,14 @@ def fit_dawid_skene(
     Statistics, 1979). The classes are the sides of the screen, so that the names of documents do not matter.
     """
     verdicts = gather_verdicts(judgments)
-    known = (
-        known_answers(verdicts, judgments, golds)
-        if golds is not None
-        else np.zeros(verdicts.n_pairs, np.int8)
-    )
     n = len(judgments.workers) + 1
-    votes = _votes(judgments, verdicts, known, nobody=n - 1)
-    pair, worker, known = votes.pair, votes.worker, votes.known
-    for_a = np.bincount(
-        pair, weights=np.where(votes.says_left == votes.a_left, 1.0, -1.0), minlength=known.size
-    )
+    votes = _votes(judgments, verdicts, nobody=n - 1)
+    pair, worker = votes.pair, votes.worker
+    says_a = np.where(votes.says_left == votes.a_left, 1.0, -1.0)
+    for_a = np.bincount(pair, weights=says_a, minlength=votes.pairs)
     # Starting from the majority: the likelihood is the same
     # with all workers wrong and all pairs turned round.
-    chance_a = _fixed(1.0 / (1.0 + np.exp(-for_a)), known)
+    chance_a = 1.0 / (1.0 + np.exp(-for_a))
     # Each vote of a round weighs as one of four of its worker's kinds do, so logarithms are taken of kinds.
     kind = (worker * 2 + votes.says_left) * 2 + votes.a_left
     lefts, rights = np.flatnonzero(votes.says_left), np.flatnonzero(~votes.says_left)
@@ -292,8 +285,8 @@ def fit_dawid_skene(
         says_right = np.log(1.0 - on_left) - np.log(on_right)
         ratio = np.stack((says_right, np.log(on_left) - np.log(1.0 - on_right)), axis=1)
         evidence = np.stack((-ratio, ratio), axis=2).ravel()[kind]
-        logit = np.bincount(pair, weights=evidence, minlength=known.size)
-        before, chance_a = chance_a, _fixed(0.5 * (1.0 + np.tanh(0.5 * logit)), known)
+        logit = np.bincount(pair, weights=evidence, minlength=votes.pairs)
+        before, chance_a = chance_a, 0.5 * (1.0 + np.tanh(0.5 * logit))
         moved = float(np.abs(chance_a - before).max(initial=0.0))
     return DawidSkene(
         workers=judgments.workers,
@@ -324,16 +317,13 @@ class _Votes:
     """Shape (n_votes,): whether the left was preferred, and whether it was ``doc_a``."""
     count: Floats
     """Shape (n_votes,): how many votes it stands for."""
-    known: NDArray[np.int8]
-    """Shape (n_here,): the answer of each pair: 1, -1, or 0 where it is not known."""
+    pairs: int
+    """How many pairs there are here."""
     of: NDArray[np.intp]
     """Shape (n_pairs,): which of these pairs each pair of the judgments is."""
 
 
-def _votes(
-    judgments: Judgments, verdicts: Verdicts, answers: NDArray[np.int8] | None, *, nobody: int
-) -> _Votes:
-    known = np.zeros(verdicts.n_pairs, np.int8) if answers is None else answers
+def _votes(judgments: Judgments, verdicts: Verdicts, *, nobody: int) -> _Votes:
     rows = np.flatnonzero(judgments.choice != 0)
     # as numpy counts and looks up by them: otherwise it converts them in every round
     pair = verdicts.pair[rows].astype(np.intp)
@@ -343,7 +333,7 @@ def _votes(
     once = np.flatnonzero(np.bincount(pair, minlength=verdicts.n_pairs)[pair] == 1)
     kind = (worker[once] * 2 + says_left[once]) * 2 + a_left[once]
     alike = np.arange(verdicts.n_pairs)
-    alike[pair[once]] = verdicts.n_pairs + 3 * kind + 1 + known[pair[once]]
+    alike[pair[once]] = verdicts.n_pairs + kind
     _, first, of, count = np.unique(alike, return_index=True, return_inverse=True, return_counts=True)
     stays = np.zeros(verdicts.n_pairs, dtype=bool)
     stays[first] = True
@@ -355,7 +345,7 @@ def _votes(
         says_left=says_left[kept],
         a_left=a_left[kept],
         count=count[pair].astype(np.float64),
-        known=known[first],
+        pairs=first.size,
         of=of,
     )
 
@@ -366,12 +356,6 @@ def _rate(right: _Weighted, wrong: _Weighted, prior: tuple[float, float], n: int
     misses = prior[1] + np.bincount(wrong[0], weights=wrong[1], minlength=n)
     rate: Floats = hits / (hits + misses)
     return rate
-
-
-def _fixed(chance: Floats, known: np.ndarray) -> Floats:
-    """Set the chances of the pairs whose answer is known, in place."""
-    chance[known > 0], chance[known < 0] = 1.0, 0.0
-    return chance
 
 
 # Flags: what stands out in the evidence about workers, in plain words.

@@ -4,11 +4,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from decimal import ROUND_HALF_UP, Decimal
-from enum import StrEnum
 from math import isfinite
 from pathlib import Path
 from statistics import median
-from typing import Literal
 
 import numpy as np
 
@@ -280,14 +278,6 @@ _FEW = 20
 """With fewer judgments to compare, an estimate is more the model's prior than the worker."""
 
 
-class WorkerModel(StrEnum):
-    """What a worker's reliability is estimated by."""
-
-    MAJORITY = "majority"
-    DAWID_SKENE = "dawid-skene"
-    NOISY_BRADLEY_TERRY = "noisy-bradley-terry"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerRow:
     """One worker; None where the judgments do not tell.
@@ -354,9 +344,8 @@ class WorkersResult(Shown):
     """
 
     workers: tuple[WorkerRow, ...]
-    signs: tuple["Sign", ...]
+    signs: tuple[Sign, ...]
     persons: tuple[SuspectedPerson, ...]
-    models: tuple[str, ...]
     judgments: int
     kept: int
     unnamed: int
@@ -368,7 +357,7 @@ class WorkersResult(Shown):
     hourly: Decimal | None
     hourly_floor: Decimal | None
     remarks: tuple[RemarkRow, ...]
-    rehearsal: "Rehearsal | None"
+    rehearsal: Rehearsal | None
     notices: tuple[str, ...]
 
     def tables(self) -> tuple[Table, ...]:
@@ -421,8 +410,6 @@ def workers(
     study: str | Path | Study | None = None,
     *,
     judgments: Votes | None = None,
-    golds: Votes | None = None,
-    model: WorkerModel | Literal["majority", "dawid-skene", "noisy-bradley-terry"] | None = None,
     ids: bool = False,
     hold: Sequence[str] = (),
     forget: str | None = None,
@@ -445,11 +432,6 @@ def workers(
     judgments : Path, optional
         A file of judgments instead: query, document, document, the preferred of the two, the worker. The
         first document counts as the one on the left.
-    golds : Path, optional
-        Pairs whose answer is known, in the same form: they stay fixed in the model of Dawid and Skene.
-    model : WorkerModel, optional
-        The only model to fit, and to order the workers by; all by default, ordered by the noisy
-        Bradley-Terry model.
     ids : bool
         Show a study's worker ids. By default there are pseudonyms, which only the study's secret links to
         the ids.
@@ -481,7 +463,7 @@ def workers(
         The study has no judgments, or there is no store.
     """
     person = export if forget is None else forget
-    asked = [forget is not None, export is not None, bool(hold), judgments is not None or golds is not None]
+    asked = [forget is not None, export is not None, bool(hold), judgments is not None]
     if sum(asked) > 1:
         raise InputError(
             "--hold, --forget, --export and --judgments exclude each other", "Give one of them at a time."
@@ -497,7 +479,7 @@ def workers(
         raise InputError("--hold holds workers of a study", "Run: prefjudge workers STUDY --hold WORKER")
     if hold and opened is not None:
         hold_workers(opened, hold)
-    found = examine_workers(opened, judgments=judgments, golds=golds, model=model, ids=ids)
+    found = examine_workers(opened, judgments=judgments, ids=ids)
     held = (
         f"{many(len({*hold}), 'worker is', 'workers are')} held from the next `collect` on, until you "
         "decide: a line keep.NAME or drop.NAME, with a reason, in [screening] of study.toml"
@@ -506,32 +488,22 @@ def workers(
 
 
 def examine_workers(
-    study: str | Path | Study | None = None,
-    *,
-    judgments: Votes | None = None,
-    golds: Votes | None = None,
-    model: WorkerModel | str | None = None,
-    ids: bool = False,
+    study: str | Path | Study | None = None, *, judgments: Votes | None = None, ids: bool = False
 ) -> WorkersResult:
     """Return how each worker of a study, or of a file of judgments, works."""
-    models = (WorkerModel(model),) if model else tuple(WorkerModel)
     seen = observe(open_study(study), maybe(take_judgments, judgments), ids=ids)
-    odd: list[Notice] = []
-    golds = maybe(take_judgments, golds)
-    known = read_judgments(golds, notices=odd) if golds is not None else None
     evidence = gather_evidence(seen.log, milliseconds=seen.milliseconds, words=seen.words)
     verdicts, (left, decided, side_p) = gather_verdicts(seen.kept), side_bias(seen.kept)
-    estimates, of_side = _estimates(seen.log, known, models), (share(left, decided)[-1], side_p[-1])
+    estimates, of_side = _estimates(seen.log), (share(left, decided)[-1], side_p[-1])
     if not seen.log.sides:
         evidence, of_side = without_sides(evidence), (np.nan, np.nan)
         estimates |= {"left_when_guessing": np.full(len(seen.log.workers) + 1, np.nan)}
     repeated = int((np.bincount(verdicts.pair, minlength=verdicts.n_pairs) > 1).sum())
-    rows = _rows(seen, evidence, estimates, models[-1])
+    rows = _rows(seen, evidence, estimates)
     return WorkersResult(
         workers=rows,
         signs=find_signs(evidence, seen.shortcuts, accuracy=seen.accuracy),
         persons=seen.persons,
-        models=tuple(str(name) for name in models),
         judgments=len(seen.log),
         kept=len(seen.kept),
         unnamed=int(np.count_nonzero(seen.log.worker < 0)),
@@ -554,35 +526,26 @@ def examine_workers(
             for one in seen.remarks
         ),
         rehearsal=seen.rehearsal,
-        notices=(*seen.notices, *map(str, odd), *_words(seen, rows, repeated, known is not None)),
+        notices=(*seen.notices, *_words(seen, rows, repeated)),
     )
 
 
-def _estimates(
-    log: "Judgments", golds: "Judgments | None", models: tuple[WorkerModel, ...]
-) -> dict[str, "np.ndarray"]:
+def _estimates(log: Judgments) -> dict[str, np.ndarray]:
     """Return the columns that the models give."""
     unknown = np.full(len(log.workers) + 1, np.nan)
     found = dict.fromkeys(("agreement", "accuracy", "reliability", "left_when_guessing"), unknown)
     compared, agreed = majority_agreement(log)
     if not np.any(log.worker >= 0):
         return found
-    if WorkerModel.MAJORITY in models:
-        found["agreement"] = share(agreed, compared)
-    if WorkerModel.DAWID_SKENE in models and (golds is not None or compared.any()):
-        found["accuracy"] = fit_dawid_skene(log, golds=golds).accuracy
-    if WorkerModel.NOISY_BRADLEY_TERRY in models:
-        noisy = fit_noisy_bradley_terry(log)
-        found |= {"reliability": noisy.reliability, "left_when_guessing": noisy.left_when_guessing}
-    return found
+    found["agreement"] = share(agreed, compared)
+    if compared.any():
+        found["accuracy"] = fit_dawid_skene(log).accuracy
+    noisy = fit_noisy_bradley_terry(log)
+    return found | {"reliability": noisy.reliability, "left_when_guessing": noisy.left_when_guessing}
 
 
-def _rows(
-    seen: Observed, evidence: "Evidence", estimates: Mapping[str, "np.ndarray"], model: WorkerModel
-) -> tuple[WorkerRow, ...]:
+def _rows(seen: Observed, evidence: Evidence, estimates: Mapping[str, np.ndarray]) -> tuple[WorkerRow, ...]:
     """Return the workers, the least reliable first, those without an estimate last."""
-    key = {WorkerModel.MAJORITY: "agreement", WorkerModel.DAWID_SKENE: "accuracy"}.get(model, "reliability")
-
     unable = Counter(one.worker_id for one in seen.remarks if one.unable)
 
     def of_model(name: str, code: int) -> float | None:
@@ -617,14 +580,13 @@ def _rows(
         )
 
     def place(one: WorkerRow) -> tuple[bool, float, str]:
-        value = getattr(one, key)
-        return value is None, value or 0.0, one.worker
+        return one.reliability is None, one.reliability or 0.0, one.worker
 
     present = [code for code, count in enumerate(evidence.judged.tolist()) if count or seen.study]
     return tuple(sorted((row(code) for code in present), key=place))
 
 
-def _at(column: "np.ndarray", code: int) -> float | None:
+def _at(column: np.ndarray, code: int) -> float | None:
     value = _known(float(column[code]))
     return None if value is None else round(value, 4)
 
@@ -633,7 +595,7 @@ def _known(value: float) -> float | None:
     return value if value == value else None
 
 
-def _words(seen: Observed, rows: tuple[WorkerRow, ...], repeated: int, golds: bool) -> list[str]:
+def _words(seen: Observed, rows: tuple[WorkerRow, ...], repeated: int) -> list[str]:
     """Say where there is too little to go by, and where the pay is low."""
     words = []
     compared = sum(row.compared > 0 for row in rows)
@@ -649,11 +611,9 @@ def _words(seen: Observed, rows: tuple[WorkerRow, ...], repeated: int, golds: bo
         )
     elif not repeated:
         words.append(
-            "no pair was judged twice, so nobody can be compared with anybody on the same pair: "
-            "agreement and alpha say nothing, the accuracy of Dawid and Skene "
-            + ("rests on gold pairs alone, " if golds else "is not estimated, ")
-            + "and the noisy Bradley-Terry model sees other pairs of the same queries only. "
-            + overlap
+            "no pair was judged twice, so nobody can be compared with anybody on the same pair: agreement "
+            "and alpha say nothing, the accuracy of Dawid and Skene is not estimated, and the noisy "
+            "Bradley-Terry model sees other pairs of the same queries only. " + overlap
         )
     few = sum(row.compared < _FEW for row in rows)
     if repeated and few:

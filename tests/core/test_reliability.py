@@ -129,21 +129,8 @@ def test_the_gradient_is_the_slope(seed: int) -> None:
         assert gradient[place] == pytest.approx(slope / (2 * step), abs=1e-5)
 
 
-def test_golds_teach_dawid_skene_where_votes_do_not_overlap() -> None:
-    votes = [f"q{i} a b {'a' if i < 9 else 'b'} good" for i in range(10)]
-    votes += [f"p{i} a b {'a' if i < 3 else 'b'} poor" for i in range(10)]
-    golds = judgments_of(*(f"{query} a b a" for query in [f"{x}{i}" for x in "qp" for i in range(10)]))
-    judgments = judgments_of(*votes)
-    taught = fit_dawid_skene(judgments, golds=golds)
-    good, poor = (judgments.workers.index(name) for name in ("good", "poor"))
-    assert taught.right_on_left[good] == pytest.approx((9 + 2) / (10 + 3))
-    assert taught.right_on_left[poor] == pytest.approx((3 + 2) / (10 + 3))
-    assert taught.right_on_right[good] == pytest.approx(2 / 3)
-    assert set(taught.chance_a) == {1.0}
-
-
 def plain_dawid_skene(
-    lines: list[str], golds: dict[str, str], prior: tuple[float, float], rounds: int
+    lines: list[str], prior: tuple[float, float], rounds: int
 ) -> tuple[dict[str, float], dict[tuple[str, str], float]]:
     """Run expectation and maximisation vote by vote: the chance of ``a``, and rates by worker and side."""
     votes = [
@@ -151,13 +138,10 @@ def plain_dawid_skene(
     ]
     says_a = [(left == "a") == is_left for _, left, is_left, _ in votes]
 
-    def fixed(chance: dict[str, float]) -> dict[str, float]:
-        return {q: float(golds[q] == "a") if q in golds else p for q, p in chance.items()}
-
     lead = {line.split()[0]: 0 for line in lines}
     for (q, *_), a in zip(votes, says_a, strict=True):
         lead[q] += 1 if a else -1
-    chance = fixed({q: 1 / (1 + math.exp(-value)) for q, value in lead.items()})
+    chance = {q: 1 / (1 + math.exp(-value)) for q, value in lead.items()}
     rate: dict[tuple[str, str], float] = {}
     for _ in range(rounds):
         hits = {(w, side): prior for _, _, _, w in votes for side in "lr"}
@@ -172,13 +156,12 @@ def plain_dawid_skene(
             if_left = rate[worker, "l"] if is_left else 1 - rate[worker, "l"]
             if_right = 1 - rate[worker, "r"] if is_left else rate[worker, "r"]
             logit[q] += (1 if left == "a" else -1) * math.log(if_left / if_right)
-        chance = fixed({q: 1 / (1 + math.exp(-value)) for q, value in logit.items()})
+        chance = {q: 1 / (1 + math.exp(-value)) for q, value in logit.items()}
     return chance, rate
 
 
 @pytest.mark.parametrize("rounds", [1, 2, 7])
-@pytest.mark.parametrize("golds", [{}, {"q3": "a", "q4": "b"}])
-def test_dawid_skene_goes_vote_by_vote(rounds: int, golds: dict[str, str]) -> None:
+def test_dawid_skene_goes_vote_by_vote(rounds: int) -> None:
     rng = np.random.default_rng(8)
     lines = [
         f"q{q} {'a b' if rng.random() < 0.5 else 'b a'} {rng.choice(['a', 'a', 'b', 'tie'])} {worker}"
@@ -195,9 +178,8 @@ def test_dawid_skene_goes_vote_by_vote(rounds: int, golds: dict[str, str]) -> No
         workers=tuple(worker for worker in judgments.workers if worker != "nobody"),
         worker=np.where(judgments.worker == last, -1, codes).astype(np.int32),
     )
-    known = judgments_of(*(f"{q} a b {right}" for q, right in golds.items())) if golds else None
-    fit = fit_dawid_skene(unnamed, golds=known, prior=(3.0, 1.5), most_rounds=rounds)
-    chance, rate = plain_dawid_skene(lines, golds, (3.0, 1.5), rounds)
+    fit = fit_dawid_skene(unnamed, prior=(3.0, 1.5), most_rounds=rounds)
+    chance, rate = plain_dawid_skene(lines, (3.0, 1.5), rounds)
     assert fit.rounds == rounds
     names = {judgments.docs[a] + judgments.docs[b] for a, b in zip(fit.doc_a, fit.doc_b, strict=True)}
     assert names == {"ab"}
@@ -216,16 +198,15 @@ def test_pairs_that_are_judged_once_alike_are_one_to_dawid_and_skene() -> None:
         for q in range(300)
         for worker in rng.choice(["v", "w", "x"], 2 if q < 20 else 1, replace=False)
     ]
-    judgments, golds = judgments_of(*lines), {"q1": "a", "q30": "a", "q40": "b"}
-    known = judgments_of(*(f"{q} a b {right}" for q, right in golds.items()))
-    fit = fit_dawid_skene(judgments, golds=known, most_rounds=9)
-    chance, rate = plain_dawid_skene(lines, golds, (2.0, 1.0), 9)
+    judgments = judgments_of(*lines)
+    fit = fit_dawid_skene(judgments, most_rounds=9)
+    chance, rate = plain_dawid_skene(lines, (2.0, 1.0), 9)
     assert dict(zip((judgments.queries[q] for q in fit.query), fit.chance_a, strict=True)) == pytest.approx(
         chance
     )
     for place, worker in enumerate(judgments.workers):
         assert fit.accuracy[place] == pytest.approx((rate[worker, "l"] + rate[worker, "r"]) / 2)
-    held = told_apart(judgments, gather_verdicts(judgments), None, nobody=3)
+    held = told_apart(judgments, gather_verdicts(judgments), nobody=3)
     assert held.pair.size <= 2 * 20 + 4 * 3  # of 320 votes
 
 

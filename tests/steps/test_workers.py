@@ -13,7 +13,6 @@ import pytest
 from prefjudge import collect, import_votes, publish, resolve, status, work, workers
 from prefjudge.core.workers import SignKind
 from prefjudge.errors import InputError
-from prefjudge.steps.workers import WorkerModel
 from prefjudge.study.store import Study
 from tests.steps.conftest import COLLECTION, edit
 
@@ -49,13 +48,6 @@ def test_the_careless_worker_comes_first(votes: Path) -> None:
     assert result == workers(judgments=votes)
 
 
-def test_golds_stay_fixed(votes: Path, tmp_path: Path) -> None:
-    golds = tmp_path / "golds.txt"
-    golds.write_text("".join(f"q{query} a b {'a' if query % 2 else 'b'}\n" for query in range(60)))
-    accuracy = {one.worker: one.accuracy for one in workers(judgments=votes, golds=golds).workers}
-    assert 0.8 < accuracy["ann"] < 0.97
-
-
 def test_judgments_without_workers_have_an_agreement_only(tmp_path: Path) -> None:
     path = tmp_path / "judgments.txt"
     path.write_text("q a b a\nq a b a\np a b b\np a b b\n")
@@ -67,25 +59,6 @@ def test_judgments_without_workers_have_an_agreement_only(tmp_path: Path) -> Non
 def test_something_to_look_at_is_needed() -> None:
     with pytest.raises(InputError, match="workers takes either a study or a file"):
         workers()
-
-
-@pytest.mark.parametrize("model", list(WorkerModel))
-def test_one_model_alone_fills_its_own_columns(votes: Path, model: WorkerModel) -> None:
-    result = workers(judgments=votes, model=model)
-    filled = {
-        name
-        for name in ("agreement", "accuracy", "reliability")
-        if getattr(result.workers[0], name) is not None
-    }
-    assert (
-        filled
-        == {
-            WorkerModel.MAJORITY: {"agreement"},
-            WorkerModel.DAWID_SKENE: {"accuracy"},
-            WorkerModel.NOISY_BRADLEY_TERRY: {"reliability"},
-        }[model]
-    )
-    assert result.workers[0].worker == "lefty"
 
 
 def test_what_stands_out_is_said_in_words(votes: Path) -> None:
