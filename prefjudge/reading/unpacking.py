@@ -18,65 +18,8 @@ from isal import igzip_lib
 from zstandard import ZstdDecompressor
 
 from prefjudge.errors import ConfigError, InputError
-from prefjudge.reading.files import compression, is_skipped
+from prefjudge.reading.files import compression
 from prefjudge.reading.remote import RemoteFile, info_of, is_remote
-
-# Members: where the independent stretches of a compressed file start, found without unpacking it.
-#
-# BGZF (gzip as bgzip writes it) says in each member how long it is, and so does each frame and block of
-# zstd. Members of other gzip do not: where one ends is known only once it is unpacked.
-
-_GZIP_EXTRA = b"\x1f\x8b\x08\x04"
-_BGZF = b"\x06\0BC\x02\0"
-_ZSTD = b"\x28\xb5\x2f\xfd"
-_RLE = 1
-
-
-def members_of(handle: int, whole: int, size: int) -> list[int]:
-    """Return the starts of members, about ``size`` bytes apart; none of a file whose members say nothing."""
-    head = os.pread(handle, 4, 0)
-    following = {_GZIP_EXTRA: _after_gzip, _ZSTD: _after_zstd}.get(head)
-    if following is None:
-        return []
-    starts, at = [0], 0
-    while at < whole:
-        after = following(handle, at)
-        if after is None or after <= at or after > whole:
-            return []
-        at = after
-        far = at - starts[-1] >= size and whole - at >= size // 2
-        if far and os.pread(handle, 4, at) == head:  # not before what is skipped: a file starts with text
-            starts.append(at)
-    return starts
-
-
-def _after_gzip(handle: int, at: int) -> int | None:
-    head = os.pread(handle, 18, at)
-    if len(head) < 18 or head[:4] != _GZIP_EXTRA or head[10:16] != _BGZF:
-        return None
-    return at + int.from_bytes(head[16:18], "little") + 1
-
-
-def _after_zstd(handle: int, at: int) -> int | None:
-    from zstandard import ZstdError, frame_header_size
-
-    head = os.pread(handle, 18, at)
-    if len(head) >= 8 and is_skipped(head):
-        return at + 8 + int.from_bytes(head[4:8], "little")
-    if head[:4] != _ZSTD:
-        return None
-    try:
-        place = at + int(frame_header_size(head))
-    except ZstdError:
-        return None
-    while len(block := os.pread(handle, 3, place)) == 3:
-        # 1 bit: the last block; 2 bits: its kind; 21 bits: its size, of which a repeated byte stores one.
-        bits = int.from_bytes(block, "little")
-        place += 3 + (1 if bits >> 1 & 3 == _RLE else bits >> 3)
-        if bits & 1:
-            return place + (4 if head[4] & 4 else 0)  # a checksum
-    return None
-
 
 # Parts: stretches of one file, cut where the first word of a line changes, to be read side by side.
 
@@ -103,10 +46,6 @@ class FilePart(str):
         return part
 
 
-class PackedPart(FilePart):
-    """The same of a compressed file: whole members, in which queries are cut."""
-
-
 class PartFile(RawIOBase):
     """The bytes of a part, read from a file that is open."""
 
@@ -125,20 +64,17 @@ class PartFile(RawIOBase):
 
 def parts_of(path: str, size: int = PART) -> list[FilePart]:
     """Return the parts of a file, in which no query is cut as far as its lines stand together."""
-    # None of a file that is small, or no file, or one long compressed stream.
+    # None of a file that is small, or compressed, or no file.
     file = Path(path)
     if not file.is_file() or (whole := file.stat().st_size) < 2 * size:
         return []
     with file.open("rb", buffering=0) as opened:
+        if compression(opened.read(8)):
+            return []
         handle = opened.fileno()
-        packed = compression(opened.read(8))
-        if packed:
-            cuts: list[int | None] = [*members_of(handle, whole, size)]
-        else:
-            cuts = [_change_after(handle, place) for place in range(size, whole - size // 2, size)]
+        cuts = [_change_after(handle, place) for place in range(size, whole - size // 2, size)]
     places = sorted({0, *(cut for cut in cuts if cut is not None and cut < whole), whole})
-    part = PackedPart if packed else FilePart
-    return [part(path, start, end) for start, end in pairwise(places)] if len(places) > 2 else []
+    return [FilePart(path, start, end) for start, end in pairwise(places)] if len(places) > 2 else []
 
 
 def _change_after(handle: int, place: int) -> int | None:
@@ -168,45 +104,6 @@ def change_in(block: bytes) -> int | None:
     while block.startswith(mark, last) and (after := block.find(b"\n", last + 1)) >= 0:
         last = after
     return last + 1 if last + len(mark) <= len(block) and not block.startswith(mark, last) else 0
-
-
-def stitched(own: Iterator[bytes], beyond: Iterator[bytes], *, first: bool) -> Iterator[bytes]:
-    """Yield the queries that start in the text of some members, the last one to its end in those after it."""
-    # Members end anywhere. So a part starts where the query changes after its first whole line, and ends
-    # where the query changes after the first whole line beyond it: where the next part starts.
-    pieces = chain(own, _rest_of_query(beyond))
-    if first:
-        yield from pieces
-        return
-    held, change = _up_to_change(pieces)
-    if change:
-        yield bytes(held[change:])
-        yield from pieces
-
-
-def _rest_of_query(beyond: Iterator[bytes]) -> Iterator[bytes]:
-    held, change = _up_to_change(beyond)
-    yield bytes(held[: change or None])
-
-
-def _up_to_change(stream: Iterator[bytes]) -> tuple[bytearray, int]:
-    """Read on until the query changes; return what was read, and where it does: 0 where it never does."""
-    held = bytearray()
-    looked = 0
-    for piece in stream:
-        held += piece
-        if len(held) >= 2 * looked:  # a long query is not looked through again for each piece
-            looked = len(held)
-            if change := _sure_change(held):
-                return held, change
-    return held, _sure_change(held)
-
-
-def _sure_change(held: bytearray) -> int:
-    change = change_in(bytes(held))
-    if change is None:
-        raise InputError("the members cannot be cut between queries", "Read the file as one.")
-    return change
 
 
 _PIECE = 64 << 10
@@ -318,11 +215,6 @@ def opened(path: str | Path) -> Iterator[BinaryIO]:
 def pieces(path: str | Path) -> Iterator[bytes]:
     """Yield the unpacked bytes of a file in pieces of no fixed size."""
     name = fspath(path)
-    if isinstance(name, PackedPart):
-        whole = Path(name).stat().st_size
-        own, beyond = FilePart(name, name.start, name.end), FilePart(name, name.end, whole)
-        yield from stitched(pieces(own), pieces(beyond), first=name.start == 0)
-        return
     with opened(path) as file:
         head = file.read(_PIECE)
         while 0 < len(head) < 8 and (more := file.read(_PIECE)):  # a pipe may start with a drop

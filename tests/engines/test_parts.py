@@ -1,17 +1,14 @@
 """A large file is read in parts, side by side, with the same results and the same errors."""
 
 import gzip
-import struct
 import subprocess
 import sys
-import zlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
-import zstandard
 
 from prefjudge.core.runs import Qrels
 from prefjudge.errors import InputError
@@ -123,54 +120,6 @@ ODD = {
     "a BOM": lambda lines: ["\ufeff", *lines],
     "another layout later": lambda lines: [*lines[:300], *(f"w{n} d{n} 1\n" for n in range(400))],
 }
-
-
-def bgzf(text: bytes) -> bytes:
-    """Compress as bgzip does: each member says how long it is."""
-    packed = zlib.compressobj(wbits=-15)
-    data = packed.compress(text) + packed.flush()
-    ends = struct.pack("<II", zlib.crc32(text), len(text))
-    extra = b"\x06\0BC\x02\0" + struct.pack("<H", 18 + len(data) + 8 - 1)
-    return b"\x1f\x8b\x08\x04" + bytes(6) + extra + data + ends
-
-
-def zst(text: bytes) -> bytes:
-    return zstandard.ZstdCompressor(write_checksum=True, write_content_size=len(text) % 2 == 0).compress(text)
-
-
-SKIPPED = struct.pack("<II", 0x184D2A5E, 9) + b"seek here"
-PACKINGS = {
-    "bgzf": lambda pieces: b"".join(map(bgzf, pieces)) + bgzf(b""),
-    "zstd": lambda pieces: b"".join(map(zst, pieces)) + SKIPPED,
-    "zstd with tables": lambda pieces: zst(b"") + b"".join(SKIPPED + zst(piece) for piece in pieces),
-    "gzip": lambda pieces: b"".join(gzip.compress(piece) for piece in pieces),
-    "zstd cut off": lambda pieces: b"".join(map(zst, pieces))[:-9],
-    "damaged": lambda pieces: b"".join(map(bgzf, pieces)).replace(b"BC", b"BD"),
-}
-
-
-@pytest.mark.parametrize("packing", PACKINGS)
-@pytest.mark.parametrize(
-    ("odd", "step"),
-    [
-        ("in order", 97),
-        ("in order", 431),
-        ("a query again", 431),
-        ("a bad score", 431),
-        ("one long query", 431),
-    ],
-)
-def test_members_are_read_side_by_side(
-    threads: ThreadPoolExecutor, tmp_path: Path, packing: str, odd: str, step: int
-) -> None:
-    text = "".join(ODD[odd](lines_of(300, 12))).encode()
-    path = tmp_path / "run.packed"
-    path.write_bytes(PACKINGS[packing]([text[at : at + step] for at in range(0, len(text), step)]))
-    parts = parts_of(str(path), SIZE)
-    assert bool(parts) == (packing in ("bgzf", "zstd", "zstd with tables"))
-    if odd == "in order" and parts:
-        assert b"".join(piece for part in parts for piece in pieces(part)) == text
-    assert answers(str(path), threads) == answers(str(path), None)
 
 
 @pytest.mark.parametrize("odd", ODD)
