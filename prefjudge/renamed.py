@@ -8,40 +8,7 @@ import warnings
 from collections.abc import Mapping
 from typing import Literal
 
-NOW: Mapping[str, Mapping[str, str]] = {
-    "verb": {
-        "backup": "store backup STUDY",
-        "doctor": "store check STUDY",
-        "history": "status STUDY --history",
-        "models": "judge STUDY --worth",
-        "recover": "store recover STUDY",
-        "site": "report STUDY --site DIR",
-        "worker": "workers STUDY --export ID, or: prefjudge workers STUDY --forget ID",
-    },
-    "option": {
-        "--careless": "--temper careless, once for each of them",
-        "--cache": "gone: copies of large runs are made automatically; PREFJUDGE_COPIES=0 turns them off",
-        "--every": "gone: each minute there is a new look, and at once when work is submitted",
-        "--download": "--dataset download",
-        "--field": "--dataset field=…",
-        "--id-field": "--dataset id=…",
-        "--in-sql": "gone: all scores are brought here; --queries takes a part of the queries",
-        "--moves": "--history, which reads the runs",
-        "--no-moves": "--history, which reads the runs",
-        "--text-field": "--dataset text=…",
-        "--trust": "gone: copies of large runs are made automatically, so that the next reading is fast",
-        **dict.fromkeys(
-            (
-                f"reproduce --{name}"
-                for name in ["against-qrel", "baseline", "draw", "held-out", "highlight", "sample"]
-            ),
-            "a key of a paper.toml, as reproduce PAPER --init writes it",
-        ),
-        "release --license": "the key license of [release] in study.toml",
-        "score --sample": "prefjudge stability, which draws the queries again",
-        "--workers": "the environment variable PREFJUDGE_WORKERS",
-    },
-}
+NOW: Mapping[str, Mapping[str, str]] = {"verb": {}, "option": {}}
 """What stands for an old verb or option: the words of a command, or an option and what it takes; or ``gone``.
 
 An option that went from one verb alone stands behind the verb.

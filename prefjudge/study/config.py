@@ -342,22 +342,6 @@ class StudyConfig(_Section):
 
 MOVED: Mapping[str, str] = {}
 """Keys that have another name or section now: a config may still have the old one, whose value is taken."""
-GONE: Mapping[str, tuple[str, str]] = {
-    "design.decoys": ("0", "no HIT asks for another's pairs: gold pairs do not repeat, and overlap measures"),
-    "design.layouts": ("4", "a HIT is shown in 4 ways"),
-    "design.one_pair_per_query": ("false", "a HIT may show several pairs of a query"),
-    "fees.many_rate": ("0.20", "the fee is 0.20 more for ten assignments or more, and none where rate is 0"),
-    "fees.minimum": ("0.01", "a fee is a cent at least, and none where rate is 0"),
-    "hit.keywords": ("search, reading, comparison, relevance", "all HITs have the same keywords"),
-    "screening.careless": ("0.6", "no policy of [screening] asks for it"),
-    "words.passages": ("", "instructions in [design] may say it"),
-    "words.requester": ("", "the worker site says Requester"),
-    "words.requesters": ("", "the worker site says Requester"),
-    "words.tasks": ("", "several are the word task and an s"),
-    "workers.most_query_share": ("1", "most_hits and most_share in [workers] cap what a worker does"),
-    "workers.practice_retry_hours": ("24", "who took the test may try again after 24 hours"),
-}
-"""Keys that were: the value that holds, with which a config may still have them, and what holds."""
 
 _SINGLE = frozenset({"PREFJUDGE_BUDGET", "PREFJUDGE_RULE", "PREFJUDGE_SEED"})
 """Variables that override a key above the first section."""
@@ -384,10 +368,6 @@ def check_config(found: Values, path: Path) -> StudyConfig:
             _section(values, now, make=True)[_name(now)] = old.pop(name)
             told[now] = told.pop(key, key)
             tell(f"{path}: {key} is now {now}: write that name")
-    for key, (holds, _) in GONE.items():
-        old = _section(values, key)
-        if _is_same(old.get(_name(key)), holds):
-            del old[_name(key)]
     try:
         return StudyConfig.model_validate(values)
     except ValidationError as error:
@@ -445,9 +425,7 @@ def _explained(error: ValidationError, told: Mapping[str, str]) -> str:
         mend = f"unset {told[where]}" if where in told else "delete this line"
         if where in told:
             where = f"{where}, which {told[where]} sets"
-        if (key := ".".join(map(str, problem["loc"]))) in GONE:
-            lines.append(f"  {where}: this key is gone, and {GONE[key][1]}; {mend}")
-        elif key in MOVED:
+        if (key := ".".join(map(str, problem["loc"]))) in MOVED:
             lines.append(f"  {where}: this key is {MOVED[key]} now, which is there too; {mend}")
         elif problem["type"] == "extra_forbidden":
             lines.append(f"  {where}: there is no such key{_guess(str(problem['loc'][-1]))}")
@@ -458,14 +436,6 @@ def _explained(error: ValidationError, told: Mapping[str, str]) -> str:
                 + ("" if isinstance(problem["input"], dict) else f" (got {problem['input']!r})")
             )
     return "\n".join(lines)
-
-
-def _is_same(value: object, holds: str) -> bool:
-    """Return whether a value of TOML or of the environment is the one that a text says."""
-    try:
-        return Decimal(str(value)) == Decimal(holds)
-    except ArithmeticError:
-        return str(value).lower() == holds
 
 
 def _guess(key: str) -> str:

@@ -50,39 +50,6 @@ def test_the_papers_config_has_the_papers_values(tmp_path: Path) -> None:
     assert (paper.pool.depth, paper.pool.sample, paper.pool.min_size) == (1, 500, 2)
 
 
-def test_a_key_that_is_gone_may_say_what_holds_and_nothing_else(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before = """[design]
-one_pair_per_query = false
-[hit]
-keywords = "search, reading, comparison, relevance"
-[workers]
-most_query_share = 1.0
-practice_retry_hours = 24
-[words]
-tasks = ""
-requester = ""
-requesters = ""
-passages = ""
-[fees]
-many_rate = 0.20
-minimum = 0.01
-"""
-    assert config(tmp_path, f'name = "x"\n{before}') == StudyConfig(name="x")
-    after = before.replace("false", "true").replace("1.0", "0.5").replace('""', '"own"').replace("0.2", "0.3")
-    after = after.replace("search, ", "")
-    monkeypatch.setenv("PREFJUDGE_DESIGN__LAYOUTS", "7")
-    with pytest.raises(ConfigError) as raised:
-        config(tmp_path, f'name = "x"\n{after}')
-    message = raised.value.message
-    assert "fees.many_rate: this key is gone, and the fee is 0.20 more for ten assignments" in message
-    assert "design.layouts, which PREFJUDGE_DESIGN__LAYOUTS sets: this key is gone, and a HIT is" in message
-    assert "a HIT is shown in 4 ways; unset PREFJUDGE_DESIGN__LAYOUTS" in message
-    assert message.count("is gone") - 1 == message.count("delete this line") == 8
-    assert "24" not in message, "what holds is not refused"
-
-
 def test_a_key_that_moved_is_taken_under_its_old_name_and_told_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -103,13 +70,6 @@ def test_a_key_that_moved_is_taken_under_its_old_name_and_told_once(
         pytest.raises(ConfigError, match=r"pool\.depth, which PREFJUDGE_POOL__DEEP sets: Input should be"),
     ):
         config(tmp_path, 'name = "x"\n')
-
-
-def test_a_key_above_the_first_section_may_be_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(config_module, "GONE", {"colour": ("red", "pages have one colour")})
-    assert config(tmp_path, 'name = "x"\ncolour = "red"\n') == StudyConfig(name="x")
-    with pytest.raises(ConfigError, match="colour: this key is gone, and pages have one colour"):
-        config(tmp_path, 'name = "x"\ncolour = "blue"\n')
 
 
 def test_every_wrong_key_is_named_at_once(tmp_path: Path) -> None:
