@@ -96,8 +96,9 @@ def knowing(kept: Mapping[str, str], work: Callable[[A], T], thing: A) -> T:
 # Objects of a store or of a web server, read as a stream through fsspec.
 #
 # Faults pass: a cut connection, a busy server, a read that stands still. The stream then goes on where it
-# stopped, a bounded number of times, unless the object has changed meanwhile. What a library says of an
-# error may hold an address with its signature, so messages name the kind of error alone.
+# stopped, a bounded number of times, unless the object has changed meanwhile; a web server sends again what
+# was read. What a library says of an error may hold an address with its signature, so messages name the kind
+# of error alone.
 
 PATIENCE = 60.0
 """Seconds that a server may take for an answer or a range."""
@@ -110,8 +111,6 @@ _SETTLED = 60.0
 _RANGES = (256 << 10, 1 << 20, 4 << 20)
 """Bytes of the first requests, and of all that follow: a look at the head is a small one."""
 _PIECE = 256 << 10
-_SLOWEST = 1 << 10
-"""Bytes a second that a web server must send: one that sends a byte now and then is as good as silent."""
 _NEEDS = {"s3": "s3fs", "gs": "gcsfs", "az": "adlfs", "http": "aiohttp", "https": "aiohttp"}
 _VERSIONS = ("ETag", "etag", "Content-MD5", "Digest")
 _DATES = ("LastModified", "last_modified", "Last-Modified", "updated")
@@ -223,31 +222,20 @@ def _read_store(name: str, at: int, size: int) -> Iterator[bytes]:
 
 
 def _read_web(name: str, at: int) -> Iterator[bytes]:
-    """Yield what a web server sends from a place on; one that knows no ranges sends what was read again."""
+    """Yield what a web server sends, without the bytes that were read before."""
     # A server may pack what it sends on its own account. It comes as it is: our reader unpacks gzip as that
     # of any file, and notices where it ends early.
     files, place = _files(whole(name))
-    headers = {"Accept-Encoding": "identity", **({"Range": f"bytes={at}-"} if at else {})}
-    with files.open(place, block_size=0, size=1, headers=headers) as file:
+    with files.open(place, block_size=0, size=1, headers={"Accept-Encoding": "identity"}) as file:
         packed = file.r.headers.get("Content-Encoding", "identity").lower()
         if packed not in ("", "identity", "gzip", "x-gzip"):
             raise InputError(
                 f"{name} is sent packed as {packed}, which is not read", "Fetch it, and read that."
             )
-        part = file.r.headers.get("Content-Range", "") if file.r.status == 206 else ""
-        if file.r.status == 206 and not part.startswith(f"bytes {at}-"):
-            raise ConnectionError("another range than the one asked for")
-        left = 0 if part else at
-        since, got = time.monotonic(), 0
         while piece := file.read(_PIECE):
-            if len(piece) > left:
-                yield piece[left:]
-            left = max(0, left - len(piece))
-            got += len(piece)
-            if (passed := time.monotonic() - since) > PATIENCE:
-                if got < _SLOWEST * passed:
-                    raise ConnectionError("too slow")
-                since, got = time.monotonic(), 0
+            if len(piece) > at:
+                yield piece[at:]
+            at = max(0, at - len(piece))
 
 
 def matching(pattern: str) -> list[str]:

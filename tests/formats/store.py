@@ -1,7 +1,6 @@
 """A store of objects on this machine (moto's), and a proxy before it that fails when it is told to."""
 
 import http.client
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -17,7 +16,6 @@ class Proxy(Serving):
     def __init__(self, behind: int) -> None:
         self.behind = behind
         self.faults: list[Fault | None] = []
-        self.ranges = True
         self.pack: Callable[[bytes], bytes] | None = None
         self.asked: list[str] = []
         super().__init__(_Handler)
@@ -39,11 +37,7 @@ class _Handler(Handler):
         proxy = self.server
         self.close_connection = True
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        headers = {
-            name: value
-            for name, value in self.headers.items()
-            if name.lower() != "connection" and (proxy.ranges or name.lower() != "range")
-        }
+        headers = {name: value for name, value in self.headers.items() if name.lower() != "connection"}
         proxy.asked.append(f"{self.command} {self.path}")
         fault = proxy.faults.pop(0) if self.command == "GET" and proxy.faults else None
         behind = http.client.HTTPConnection("127.0.0.1", proxy.behind)
@@ -70,20 +64,11 @@ class _Handler(Handler):
 
 def cut(handler: Any, data: bytes) -> bool:
     """Send half of the body, and hang up."""
-    _begin(handler, data)
-    handler.wfile.write(data[: len(data) // 2])
-    return True
-
-
-def _begin(handler: Any, data: bytes) -> None:
-    """Answer as if all of the body followed: as a part of the object, where one was asked for."""
-    part = handler.headers.get("Range") if handler.server.ranges else None
-    handler.send_response(206 if part else 200)
-    if part:
-        first = int(part.removeprefix("bytes=").partition("-")[0])
-        handler.send_header("Content-Range", f"bytes {first}-{first + len(data) - 1}/*")
+    handler.send_response(200)
     handler.send_header("Content-Length", str(len(data)))
     handler.end_headers()
+    handler.wfile.write(data[: len(data) // 2])
+    return True
 
 
 def busy(handler: Any, data: bytes) -> bool:
@@ -98,24 +83,6 @@ def silent(handler: Any, data: bytes) -> bool:
     """Send nothing, longer than readers wait in these tests, or until they hang up."""
     handler.connection.settimeout(5)
     handler.connection.recv(1)
-    return True
-
-
-def dripping(handler: Any, data: bytes) -> bool:
-    """Send a byte now and then, until readers hang up."""
-    _begin(handler, data)
-    for byte in data:
-        handler.wfile.write(bytes([byte]))
-        time.sleep(0.05)
-    return True
-
-
-def unasked(handler: Any, data: bytes) -> bool:
-    """Send a part, as if one had been asked for."""
-    handler.send_response(206)
-    handler.send_header("Content-Length", "1000")
-    handler.end_headers()
-    handler.wfile.write(data[:1000])
     return True
 
 

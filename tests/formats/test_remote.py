@@ -21,7 +21,7 @@ from prefjudge.reading.lines import Holds, whole_lines
 from prefjudge.reading.opened import reading
 from prefjudge.reading.runs import copies
 from prefjudge.reading.unpacking import digest, opened
-from tests.formats.store import Proxy, after, busy, cut, dripping, silent, unasked
+from tests.formats.store import Proxy, after, busy, cut, silent
 
 DEMO = Path(prefjudge.__file__).parent / "demo"
 LINES = b"".join(b"x%d Q0 d%d 1 1.5 r\n" % (n, n) for n in range(36_000))  # several requests long
@@ -64,7 +64,6 @@ def long(store: Any) -> Any:
     store.put(Key="long.txt", Body=LINES)
     store.proxy.faults.clear()
     store.proxy.asked.clear()
-    store.proxy.ranges = True
     return store
 
 
@@ -110,17 +109,6 @@ def test_a_fault_passes_and_no_byte_is_lost(
     long.proxy.faults += faults
     assert read(f"{long.proxy.origin}/runs/long.txt" if web else "s3://runs/long.txt") == LINES
     assert not long.proxy.faults or web
-
-
-@pytest.mark.parametrize("fault", [dripping, unasked])
-def test_a_web_server_that_sends_too_little_is_asked_again(
-    long: Any, monkeypatch: pytest.MonkeyPatch, fault: Any
-) -> None:
-    """A byte now and then, which is as good as silence; and a part, which is not all."""
-    monkeypatch.setattr(remote, "PATIENCE", 0.3)
-    long.proxy.faults += [fault, fault]
-    assert read(f"{long.proxy.origin}/runs/long.txt") == LINES
-    assert not long.proxy.faults
 
 
 def test_what_a_web_server_packs_is_unpacked_and_read_to_its_end(long: Any) -> None:
@@ -169,13 +157,6 @@ def test_objects_of_google_cloud_storage_are_read(monkeypatch: pytest.MonkeyPatc
     finally:
         server.stop()
         remote._file_system.cache_clear()
-
-
-def test_a_web_server_without_ranges_sends_it_again(long: Any) -> None:
-    long.proxy.ranges = False
-    long.proxy.faults += [cut, cut]
-    assert read(f"{long.proxy.origin}/runs/long.txt") == LINES
-    assert not long.proxy.faults
 
 
 @pytest.mark.parametrize("web", [False, True])
