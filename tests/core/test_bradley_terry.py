@@ -6,16 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.integrate import quad
 from scipy.optimize import minimize
-from scipy.stats import norm
 
 from prefjudge.core.resolving.confidence import assess_confidence
-from prefjudge.core.resolving.posterior import log_evidences
 from prefjudge.core.resolving.resolutions import resolve, resolve_all
 from prefjudge.core.resolving.rules import fit_strengths
 from prefjudge.core.resolving.scales import one_scale
-from tests.core.tables import chance_best, judgments_of, judgments_of_file, pools_of, simulated_judgments
+from tests.core.tables import judgments_of, judgments_of_file, pools_of, simulated_judgments
 
 
 def plain_fit(votes: np.ndarray, scale: float) -> np.ndarray:
@@ -36,28 +33,6 @@ def test_newton_finds_the_optimum(seed: int, size: int, scale: float) -> None:
     np.testing.assert_allclose(
         fit_strengths(votes, scale=scale).mean[0], plain_fit(votes[0], scale), atol=1e-4
     )
-
-
-@pytest.mark.parametrize("scale", [0.3, 0.7, 2.0])
-@pytest.mark.parametrize(("won", "lost"), [(1, 0), (3, 1), (0, 4), (0, 0)])
-def test_the_posterior_is_that_of_a_normal_prior(won: int, lost: int, scale: float) -> None:
-    """Of two candidates, by quadrature: their difference has the prior N(0, 2 scale^2)."""
-    votes = np.array([[[0.0, won], [lost, 0.0]]])
-
-    def density(difference: float) -> float:
-        chance = 1 / (1 + np.exp(-difference))
-        return float(norm.pdf(difference, scale=np.sqrt(2) * scale) * chance**won * (1 - chance) ** lost)
-
-    first, whole = (quad(density, low, 12 * scale)[0] for low in (0.0, -12 * scale))
-    fit = fit_strengths(votes, scale=scale)
-    rng = np.random.default_rng(3)
-    chance = chance_best(votes, fit, scale=scale, draws=60_000, rng=rng)
-    assert chance[0, 0] == pytest.approx(first / whole, abs=0.01)
-    (evidence,) = log_evidences(votes, fit, scale=scale, draws=60_000, rng=rng)
-    # up to the constant of a normal density, which the evidence leaves out at every scale alike
-    none = np.zeros((1, 2, 2))
-    (nothing,) = log_evidences(none, fit_strengths(none, scale=scale), scale=scale, draws=60_000, rng=rng)
-    assert evidence - nothing == pytest.approx(np.log(whole), abs=0.02)
 
 
 def test_a_deviation_is_the_root_of_the_posterior_variance() -> None:

@@ -98,16 +98,6 @@ def test_the_off_topic_passage_has_the_smallest_share_of_the_topics_words_not_th
         assert (pair.good_id, pair.bad_id) == ("good", "long")
 
 
-def test_a_passage_is_found_wherever_chance_puts_it() -> None:
-    passages = {"good": "Bees make honey of nectar.", "bad": "Rome fell in the year 476."}
-    for seed in range(8):
-        (pair,) = suggest_gold(
-            qrels_of([("q", "good", 1.0)]), {"q": "who makes honey"}, passages, 1,
-            rng=np.random.default_rng(seed), min_words=3,
-        )  # fmt: skip
-        assert (pair.good_id, pair.bad_id) == ("good", "bad")
-
-
 def drawn_texts(rng: np.random.Generator) -> tuple[dict[str, str], dict[str, str], Qrels]:
     """Return queries and passages that share function words by chance, and a relevant passage for each."""
     function, about = [f"f{i}" for i in range(12)], [f"word{i}" for i in range(60)]

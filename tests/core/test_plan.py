@@ -1,23 +1,37 @@
 """Plan: what it expects against published simulations and studies that are really played."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
+from math import comb
 
 import numpy as np
 import pytest
+import scipy
 
-from prefjudge.core.judgments import dropped_share
-from prefjudge.core.planning.plans import LikelyStudy, Packing, Plan, choose_plan, compare_plans, studies_of
-from prefjudge.core.planning.rounds import next_round
-from prefjudge.core.planning.sure import Sure
-from prefjudge.core.strategies import (
-    LapseNoise,
-    Noise,
-    RoundRobin,
-    Strategy,
-    error_of_scale,
-    scale_of_error,
+from prefjudge.core.judgments import Judgments, dropped_share
+from prefjudge.core.planning.plans import (
+    LikelyStudy,
+    Packing,
+    Plan,
+    Replay,
+    choose_plan,
+    compare_plans,
+    play,
+    power,
+    powers,
+    prepare_replay,
+    queries_needed,
+    shown_share,
+    studies_of,
+    wins_needed,
 )
+from prefjudge.core.planning.rounds import next_round, of_size, parse_strategy
+from prefjudge.core.planning.sure import Sure
+from prefjudge.core.pools import Pools
+from prefjudge.core.resolving.confidence import DrawnPools, Stack
+from prefjudge.core.resolving.scales import one_scale
+from prefjudge.core.strategies import LapseNoise, Noise, RoundRobin, Strategy, error_of_scale, scale_of_error
 from tests.core.tables import log_of
 
 PACKING = Packing(price=lambda assignments: Decimal("2.40"))
@@ -66,14 +80,6 @@ def test_round_robin_finds_the_best_as_often_as_tabled(
         (plan,) = planned({size: 75}, noise, [RoundRobin(votes)], trials=1500)
         assert 100 * abs(plan.chance - expected / 100) < 1.5 + 300 * plan.error
         assert plan.judgments == 75 * votes * size * (size - 1) / 2
-
-
-def test_error_and_scale_are_inverse() -> None:
-    for error in (0.05, 0.2, 0.33, 0.45):
-        assert error_of_scale(scale_of_error(error)) == pytest.approx(error, abs=1e-6)
-    assert 0.33 < error_of_scale(0.6) < 0.37
-    with pytest.raises(ValueError, match="between 0 and"):
-        scale_of_error(0.5)
 
 
 def test_hardly_any_error_has_a_finite_scale() -> None:
@@ -212,3 +218,191 @@ def test_a_pool_of_one_has_its_best_for_sure_and_costs_nothing() -> None:
 def test_small_studies_are_simulated_more_often() -> None:
     assert [studies_of({1: 900, 4: count}, 1000) for count in (10, 30, 50, 5000)] == [40, 33, 20, 20]
     assert studies_of({1: 5}, 1000) == 40
+
+
+# What a strategy would have found, had other people been asked.
+
+
+SIZES = (4, 2, 4, 1, 3)
+NOBODY_GIVES_UP = np.full(len(SIZES), 1000)
+
+
+def all_pools() -> Pools:
+    query = np.repeat(np.arange(len(SIZES), dtype=np.int32), SIZES)
+    return Pools(
+        queries=tuple(f"q{number}" for number in range(len(SIZES))),
+        docs=tuple(f"d{number:02}" for number in range(query.size)),
+        query=query,
+        doc=np.arange(query.size, dtype=np.int32),
+    )
+
+
+def neighbours(times: int) -> Judgments:
+    """Return votes on neighbours of each pool: the later document is better."""
+    one = [row for row in range(sum(SIZES) - 1) if all_pools().query[row] == all_pools().query[row + 1]]
+    left = np.repeat(np.array(one, dtype=np.int32), times)
+    return Judgments.of_nobody(
+        queries=all_pools().queries,
+        docs=all_pools().docs,
+        query=all_pools().query[left],
+        left=left + 1,
+        right=left,
+        choice=np.ones(left.size, dtype=np.int8),
+    )
+
+
+def drawn_pools(apart: float) -> DrawnPools:
+    """Return pools in which the later document is the better, by so much."""
+    stacks = []
+    for size in np.unique(SIZES).tolist():
+        queries = np.flatnonzero(np.array(SIZES) == size)
+        rows = np.concatenate([[0], np.cumsum(SIZES)])[queries][:, None] + np.arange(size)
+        gap = apart * (np.arange(size)[:, None] - np.arange(size))
+        chances = np.repeat((1 / (1 + np.exp(-gap)))[None], queries.size, axis=0)
+        stacks.append(Stack(queries=queries, rows=rows, chances=chances))
+    return DrawnPools(crowd=one_scale(1.0), stacks=tuple(stacks))
+
+
+def answers_of(replay: Replay, truth: DrawnPools, seed: int) -> dict[str, set[str]]:
+    found = replay.play(truth, np.random.default_rng(seed), name="again")
+    every: dict[str, set[str]] = {query: set() for query in found.queries}
+    for query, doc in zip(found.query.tolist(), found.doc.tolist(), strict=True):
+        every[found.queries[query]].add(found.docs[doc])
+    return every
+
+
+@pytest.mark.parametrize(
+    "name", ["round-robin:1", "sure:60", "sure:90/40", "3=round-robin:3,9=sure:80", "default"]
+)
+def test_a_strategy_is_asked_again_on_pools_of_all_sizes(name: str) -> None:
+    replay = Replay(pools=all_pools(), strategy=parse_strategy(name), most=NOBODY_GIVES_UP)
+    clear = answers_of(replay, drawn_pools(20.0), 1)
+    assert clear == {"q0": {"d03"}, "q1": {"d05"}, "q2": {"d09"}, "q3": {"d10"}, "q4": {"d13"}}
+    doubtful = drawn_pools(0.0)
+    found = [answers_of(replay, doubtful, seed) for seed in (0, 1, 2, 3, 4, 5, 3)]
+    assert len({str(sorted(map(sorted, one.values()))) for one in found}) > 2
+    assert found[3] == found[6]
+
+
+def test_pools_that_are_not_drawn_get_no_answer() -> None:
+    replay = Replay(pools=all_pools(), strategy=parse_strategy("round-robin:1"), most=NOBODY_GIVES_UP)
+    truth = drawn_pools(20.0)
+    threes = [stack for stack in truth.stacks if stack.rows.shape[1] == 3]
+    found = answers_of(replay, DrawnPools(crowd=truth.crowd, stacks=tuple(threes)), 1)
+    assert [query for query, best in found.items() if best] == ["q4"]
+
+
+def test_queries_that_were_given_up_get_no_more_votes_than_they_had() -> None:
+    """The most probable best of few votes is the answer, and so it is of other few."""
+    replay = prepare_replay(neighbours(1), all_pools(), parse_strategy("sure:99"))
+    assert replay.most.tolist()[:3] == [3, 1, 3]
+    assert replay.most[3] > 1000, "the best of one candidate needs no votes"
+    chances = np.full((6, 4, 4), 0.5)
+    cast, _ = play(of_size(replay.strategy, 4), chances, np.random.default_rng(2), most=np.full(6, 3))
+    # A round is asked as a whole, and the first one is enough here.
+    assert (cast.sum(axis=(1, 2)) >= 3).all()
+    assert (cast.sum(axis=(1, 2)) < 8).all()
+
+
+def test_a_strategy_that_names_no_best_before_its_end_is_played_to_it() -> None:
+    replay = prepare_replay(neighbours(1), all_pools(), parse_strategy("round-robin:1"))
+    assert replay.most.min() > 1000
+
+
+# What a number of judged pairs can show, held against sums of binomial coefficients.
+
+
+def chance_of(pairs: int, wins: int, ratio: float) -> float:
+    """Add up the outcomes in which so many pairs, or more, are won, and those in which they are lost."""
+    return sum(
+        comb(pairs, won) * ratio**won * (1 - ratio) ** (pairs - won)
+        for won in range(pairs + 1)
+        if won >= wins or pairs - won >= wins
+    )
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.01, 0.2])
+def test_the_fewest_wins_are_those_of_the_exact_test(alpha: float) -> None:
+    for pairs in range(1, 80):
+        tails = [
+            2 * sum(comb(pairs, k) for k in range(wins, pairs + 1)) / 2**pairs for wins in range(pairs + 2)
+        ]
+        fewest = next(wins for wins, tail in enumerate(tails) if tail <= alpha)
+        assert wins_needed(pairs, alpha) == (fewest if fewest <= pairs else None), pairs
+    assert wins_needed(50) == wins_needed(50, 0.05) == 33
+
+
+@pytest.mark.parametrize(
+    ("pairs", "wins", "ratio"), [(6, 6, 0.5), (10, 9, 0.8), (50, 33, 0.3), (51, 34, 0.61)]
+)
+def test_power_counts_wins_and_losses(pairs: int, wins: int, ratio: float) -> None:
+    assert power(pairs, wins, ratio) == pytest.approx(chance_of(pairs, wins, ratio), rel=1e-12)
+
+
+def test_round_numbers_of_pairs_up_to_all_are_looked_at() -> None:
+    assert powers(0, 0) == ()
+    assert [one.pairs for one in powers(50, 80)] == [50]
+    found = powers(260, 403, alpha=0.01, chance=0.9)
+    assert [(one.pairs, one.sample) for one in found] == [(50, 78), (100, 155), (200, 310), (260, 403)]
+    for one in found:
+        assert one.wins == wins_needed(one.pairs, 0.01)
+        assert one.wins is not None
+        assert one.ratio == one.wins / one.pairs
+        assert one.detectable is not None
+        assert power(one.pairs, one.wins, one.detectable) == pytest.approx(0.9, abs=1e-9)
+    usual = powers(100, 100)[1]
+    assert (usual.wins, usual.ratio) == (61, 0.61)
+    assert usual.detectable is not None
+    assert power(100, 61, usual.detectable) == pytest.approx(0.8, abs=1e-9)
+
+
+def test_five_pairs_show_nothing_even_if_all_are_won() -> None:
+    (few,) = powers(5, 9)
+    assert (few.pairs, few.sample, few.wins, few.ratio, few.detectable) == (5, 9, None, None, None)
+    assert wins_needed(5) is None
+    assert wins_needed(6) == 6
+
+
+def test_queries_needed_are_those_of_the_tables_and_of_simulation() -> None:
+    # Cohen's tables: a paired t test at an effect of .2, .5 and .8, 5 % and 80 %.
+    assert [queries_needed(effect, 1.0).queries for effect in (0.2, 0.5, 0.8)] == [199, 34, 15]
+    assert queries_needed(-0.1, 0.5) == replace(queries_needed(0.1, 0.5), difference=-0.1)
+    rng = np.random.default_rng(1)
+    found = queries_needed(0.15, 0.5).queries
+    drawn = rng.normal(0.15, 0.5, (4000, found))
+    t = drawn.mean(axis=1) / (drawn.std(axis=1, ddof=1) / np.sqrt(found))
+    share = (np.abs(t) > scipy.stats.t.isf(0.025, found - 1)).mean()
+    assert share == pytest.approx(0.8, abs=0.02)
+    assert queries_needed(50.0, 1.0).queries == 2
+    for difference, deviation in ((0.0, 1.0), (0.1, 0.0), (float("nan"), 1.0), (1e-9, 1.0)):
+        with pytest.raises(ValueError, match="no number of queries"):
+            queries_needed(difference, deviation)
+
+
+@pytest.mark.parametrize(("size", "votes"), [(2, 1), (2, 5), (3, 1), (3, 3), (5, 1), (5, 3), (8, 1)])
+def test_so_many_queries_show_a_difference_that_wrong_answers_hide_in_part(size: int, votes: int) -> None:
+    """Runs that rank candidates by their strengths, one with less noise; answers by most of the votes."""
+    rng = np.random.default_rng(9)
+    strength = rng.normal(0, 0.9, (60_000, size))
+    runs = [strength + rng.normal(0, 0.9 * noise, strength.shape) for noise in (1.0, 1.6)]
+
+    def differences(best: np.ndarray) -> np.ndarray:
+        ranks = [1 + (run > np.take_along_axis(run, best[:, None], 1)).sum(axis=1) for run in runs]
+        return 1 / ranks[0] - 1 / ranks[1]
+
+    preferred = 1 / (1 + np.exp(strength[:, None, :] - strength[:, :, None]))
+    x, y = np.triu_indices(size, 1)
+    won = rng.binomial(votes, preferred[:, x, y])
+    wins = rng.random(strength.shape) / 10
+    for pair, (one, other) in enumerate(zip(x.tolist(), y.tolist(), strict=True)):
+        wins[:, one] += won[:, pair]
+        wins[:, other] += votes - won[:, pair]
+    best, found = strength.argmax(axis=1), wins.argmax(axis=1)
+    true, seen = differences(best), differences(found)
+    shown = shown_share(size, float((found == best).mean()))
+
+    def power_of(queries: int) -> float:
+        return float(scipy.stats.norm.sf(1.96 - seen.mean() / seen.std() * np.sqrt(queries)))
+
+    assert power_of(queries_needed(float(true.mean()), float(true.std())).queries) < 0.72
+    assert 0.65 < power_of(queries_needed(float(true.mean() * shown), float(true.std())).queries) < 0.98

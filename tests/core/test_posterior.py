@@ -1,10 +1,26 @@
 """The posterior of strengths at one scale, held against integrals over a grid."""
 
+from collections.abc import Callable
+from itertools import permutations
+from math import factorial
+
 import numpy as np
 import pytest
 
-from prefjudge.core.resolving.posterior import draw_chances, log_evidences
+from prefjudge.core.planning.plans import play
+from prefjudge.core.planning.sure import Sure, likely_crowd
+from prefjudge.core.resolving.posterior import (
+    draw_chances,
+    draw_exactly,
+    draw_one,
+    draw_orders,
+    log_evidences,
+    sum_orders,
+)
 from prefjudge.core.resolving.rules import fit_strengths
+from prefjudge.core.resolving.scales import Scales
+from prefjudge.core.resolving.tournaments import CastVotes
+from prefjudge.core.strategies import LapseNoise
 from tests.core.tables import chance_best
 
 
@@ -137,3 +153,138 @@ def test_truths_are_drawn_as_often_as_they_are_probable(lapses: float, sure: flo
     assert np.bincount(best) / 4000 == pytest.approx(chance[0], abs=0.03)
     # However far ahead one is: so many votes are lapses at least.
     assert drawn.max() == pytest.approx(sure, abs=0.02)
+
+
+# The sum over orders, held against a loop over all of them.
+
+
+def looped(votes: np.ndarray, error: float) -> tuple[np.ndarray, float]:
+    k = len(votes)
+    mass = np.zeros(k)
+    for order in permutations(range(k)):
+        right = sum(votes[x, y] for place, x in enumerate(order) for y in order[place:])
+        mass[order[0]] += (1 - error) ** right * error ** (votes.sum() - right) / factorial(k)
+    return mass / mass.sum(), float(np.log(mass.sum()))
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 6])
+def test_orders_are_summed_as_a_loop_sums_them(k: int) -> None:
+    votes = np.random.default_rng(k).integers(0, 4, (5, k, k)) / 2.0
+    votes[:, np.arange(k), np.arange(k)] = 0
+    votes[0] = 0
+    for error in (0.1, 0.45):
+        chance, evidence = sum_orders(votes, error)
+        for query in range(5):
+            expected, log = looped(votes[query], error)
+            assert chance[query] == pytest.approx(expected)
+            assert evidence[query] == pytest.approx(log)
+
+
+def test_thousands_of_votes_in_a_circle_do_not_underflow() -> None:
+    votes = np.zeros((1, 3, 3))
+    votes[0, 0, 1] = votes[0, 1, 2] = votes[0, 2, 0] = 3000
+    chance, evidence = sum_orders(votes, 0.1)
+    assert chance[0] == pytest.approx([1 / 3] * 3)
+    # Three of the six orders contradict one of the sides, the others two.
+    assert evidence[0] == pytest.approx(6000 * np.log(0.9) + 3000 * np.log(0.1) + np.log(0.5))
+
+
+def _exactly(votes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return draw_exactly(votes, 0.3, rng)
+
+
+def _weighed(votes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return draw_one(votes, 0.3, draws=100, rng=rng)
+
+
+@pytest.mark.parametrize("draw", [_exactly, _weighed])
+def test_orders_are_drawn_as_often_as_they_are_probable(
+    draw: Callable[[np.ndarray, np.random.Generator], np.ndarray],
+) -> None:
+    votes = np.array([[[0.0, 2.0, 1.0], [1.0, 0.0, 3.0], [0.0, 1.0, 0.0]]])
+    places = draw(np.repeat(votes, 4000, axis=0), np.random.default_rng(1))
+    weight = {}
+    for place in permutations(range(3)):
+        right = sum(votes[0, x, y] for x in range(3) for y in range(3) if place[x] < place[y])
+        weight[place] = 0.7**right * 0.3 ** (votes.sum() - right)
+    for place, mass in weight.items():
+        share = (places == place).all(axis=1).mean()
+        assert share == pytest.approx(mass / sum(weight.values()), abs=0.03)
+
+
+# Drawn orders, held against the sum over all of them.
+
+
+def sparse(n: int, size: int, share: float) -> np.ndarray:
+    """Return votes of a crowd of which a third errs, on some of the pairs: many on few, and some on none."""
+    rng = np.random.default_rng(5)
+    chances, _ = LapseNoise(error=0.33, lapses=1.0).draw_chances(n, size, rng)
+    asked = np.triu(rng.geometric(0.4, (n, size, size)) * (rng.random((n, size, size)) < share), 1)
+    votes = np.triu(rng.binomial(asked, chances), 1).astype(float)
+    return votes + (asked - votes).transpose(0, 2, 1) * (asked.transpose(0, 2, 1) > 0)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.3, 1.0])
+def test_draws_tell_what_the_sum_over_all_orders_does(share: float) -> None:
+    votes = sparse(20, 9, share)
+    for error in (0.2, 0.4):
+        chance, evidence = sum_orders(votes, error)
+        found, told = draw_orders(votes, error, draws=4000, rng=np.random.default_rng(1))
+        assert found == pytest.approx(chance, abs=0.06)
+        assert np.sqrt(np.mean((found - chance) ** 2)) < 0.008
+        assert told == pytest.approx(evidence, abs=0.15)
+        apart, other = draw_orders(votes, error, draws=4000, rng=np.random.default_rng(1), alike=False)
+        assert np.sqrt(np.mean((apart - chance) ** 2)) < 0.008
+        assert other.sum() == pytest.approx(evidence.sum(), abs=0.3)
+
+
+def test_one_whom_nobody_judged_is_the_best_as_often_as_any_place_is_the_first() -> None:
+    votes = np.zeros((1, 15, 15))
+    votes[0, 0, 1:14] = 40.0
+    chance, _ = draw_orders(votes, 0.33, draws=4000, rng=np.random.default_rng(1))
+    # The first beats all others but the one without votes, who may stand anywhere.
+    assert chance[0, [0, 14]] == pytest.approx([14 / 15, 1 / 15], abs=0.01)
+
+
+def test_what_stands_beside_a_query_changes_nothing_of_its_draws() -> None:
+    votes = sparse(300, 14, 0.3)
+    some = slice(250, 260)
+    beside, _ = draw_orders(votes, 0.3, draws=200, rng=np.random.default_rng(1))
+    alone, _ = draw_orders(votes[some], 0.3, draws=200, rng=np.random.default_rng(1))
+    assert alone == pytest.approx(beside[some])
+
+
+def test_thousands_of_votes_do_not_overflow() -> None:
+    votes = np.zeros((1, 20, 20))
+    votes[0][np.triu_indices(20, 1)] = 5000
+    with np.errstate(all="raise", under="ignore"):
+        chance, evidence = draw_orders(votes, 0.1, draws=50, rng=np.random.default_rng(1))
+    assert chance[0, 0] == 1.0
+    # One order of 20! has no vote against it.
+    assert evidence[0] == pytest.approx(190 * 5000 * np.log(0.9) - np.log(np.arange(1.0, 21)).sum())
+
+
+def test_trust_counts_in_drawn_orders_as_in_their_sum() -> None:
+    cast = CastVotes(
+        place=np.array([0, 0, 0]),
+        x=np.array([0, 1, 0]),
+        y=np.array([1, 2, 2]),
+        trust=np.array([0.2, 1.0, 0.6]),
+        won=np.array([3.0, 2.0, 1.0]),
+        lost=np.array([0.0, 1.0, 1.0]),
+    )
+    votes = cast.matrices(1, 3)
+    chance, evidence = sum_orders(votes, 0.3, cast)
+    found, told = draw_orders(votes, 0.3, draws=20_000, rng=np.random.default_rng(1), cast=cast)
+    assert found == pytest.approx(chance, abs=0.005)
+    assert told == pytest.approx(evidence, abs=0.01)
+
+
+def test_large_pools_tell_a_crowd_that_errs_alike_on_every_pair_and_its_best() -> None:
+    chances, best = LapseNoise(error=0.25, lapses=1.0).draw_chances(40, 15, np.random.default_rng(2))
+    known = Scales(scale=np.array([1.0]), weight=np.ones(1), lapses=np.full(1, 0.5))
+    votes, _ = play(Sure(0.9, crowd=known), chances, np.random.default_rng(3))
+    crowd = likely_crowd(votes)
+    assert crowd.lapsing > 0.95
+    chance, *_ = Sure(0.9, crowd=crowd).believe(votes)
+    assert (chance.argmax(axis=1) == best).mean() == pytest.approx(chance.max(axis=1).mean(), abs=0.1)

@@ -2,20 +2,28 @@
 
 import math
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
 
+from prefjudge.core.planning.plans import play
+from prefjudge.core.planning.rounds import of_size, parse_strategy
 from prefjudge.core.resolving.confidence import (
     Confidence,
     ConfidenceSummary,
+    LikelyPools,
     ModelCheck,
+    check_model,
     resolved_queries,
     summarise_confidence,
 )
 from prefjudge.core.resolving.resolutions import Resolution, resolve
-from prefjudge.core.resolving.scales import Scales, Trust, prior_scales
-from tests.core.tables import judgments_of
+from prefjudge.core.resolving.scales import Scales, Trust, estimate_scales, one_scale, prior_scales
+from prefjudge.core.runs import Qrels
+from prefjudge.core.strategies import LapseNoise, error_of_scale
+from prefjudge.evaluation.stability import pooled_documents
+from tests.core.tables import judgments_of, log_of
 
 FOUND = resolve(
     judgments_of(
@@ -152,3 +160,205 @@ def test_checks_that_fail_are_said_with_their_direction() -> None:
         assert unfit.endswith(f"may be {way}")
     assert summarise_confidence(FOUND, confidence(), (fine,)).fits is True
     assert len(summarise_confidence(FOUND, confidence(), (fine,)).words) == 1
+
+
+# Model checks: counts by hand, votes of the model, and votes that no such model makes.
+
+
+def check(*lines: str, scales: Scales | None = None) -> dict[str, ModelCheck]:
+    found = check_model(judgments_of(*lines), scales or one_scale(0.7), rng=np.random.default_rng(1))
+    return {one.name: one for one in found}
+
+
+def times(many: int, *lines: str) -> list[str]:
+    return [line for line in lines for _ in range(many)]
+
+
+CIRCLE = ("q a b a", "q b c b", "q c a c")
+ORDER = ("p a b a", "p b c b", "p a c a")
+
+
+def test_circles_and_unanimous_pairs_are_counted() -> None:
+    found = check(*times(5, *CIRCLE, *ORDER), "r a b a", *times(4, "r a b b"))
+    assert (found["cycles"].of, found["cycles"].seen) == (2, 0.5)
+    assert (found["unanimous"].of, found["unanimous"].seen) == (7, 6 / 7)
+
+
+def test_a_circle_of_four_holds_two_circles_of_three() -> None:
+    # a > b > c > d > a, a > c and b > d: of the four threes abd and acd go round.
+    lines = ("q a b a", "q b c b", "q c d c", "q d a d", "q a c a", "q b d b")
+    assert (found := check(*times(2, *lines)))["cycles"].of == 4
+    assert found["cycles"].seen == 0.5
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ORDER,  # one vote on each pair fits any number of cycles
+        (*times(2, *ORDER), "p a b a"),  # a pair was asked once more
+        (*times(2, *ORDER), "p a b tie", "p b c tie", "p a c tie"),
+        ("p a b a", "p a b a", "p b c b", "p b c b"),  # a pair was not asked
+        (),
+    ],
+)
+def test_what_is_no_fair_sample_of_repeats_is_not_looked_at(lines: tuple[str, ...]) -> None:
+    assert check(*lines) == {}
+
+
+def votes_by(chances: np.ndarray, many: int, seed: int) -> list[str]:
+    rng = np.random.default_rng(seed)
+    return [
+        f"q{query:03} {x} {y} {x if rng.random() < chances[query, x, y] else y}"
+        for query in range(len(chances))
+        for x, y in combinations(range(chances.shape[1]), 2)
+        for _ in range(many)
+    ]
+
+
+@pytest.mark.parametrize("lapses", [0.0, 0.4, 1.0])
+def test_votes_of_the_model_fit_it(lapses: float) -> None:
+    chances, _ = LapseNoise(error=0.3, lapses=lapses).draw_chances(60, 5, np.random.default_rng(3))
+    judgments = judgments_of(*votes_by(chances, 5, seed=4))
+    rng = np.random.default_rng(5)
+    found = check_model(judgments, estimate_scales(judgments, rng=rng), rng=rng)
+    assert [one.name for one in found] == ["cycles", "unanimous"]
+    assert all(one.fits for one in found)
+    assert all(one.low < one.seen < one.high and one.high - one.low < 0.3 for one in found)
+
+
+def test_votes_that_agree_and_yet_go_in_circles_do_not_fit() -> None:
+    # Who is preferred is tossed for each pair, and then nine votes in ten say so.
+    rng = np.random.default_rng(6)
+    tossed = np.where(np.triu(rng.random((60, 5, 5)) < 0.5, 1), 0.9, 0.1)
+    judgments = judgments_of(*votes_by(tossed, 3, seed=7))
+    found = check_model(judgments, estimate_scales(judgments, rng=rng), rng=rng)
+    (cycles,) = found
+    assert cycles.too_much_noise
+    assert not cycles.fits
+    assert cycles.seen == pytest.approx(0.25, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        # a redraw of so many votes may have an even pair, and then no three that counts
+        times(100, *CIRCLE),
+        # votes that agree less often than any chance: a line through the redraws leads below 0
+        [f"q{n} {x} {y} {won}" for n in range(50) for x, y in combinations("abcd", 2) for won in (x, y) * 3],
+    ],
+)
+def test_what_was_to_be_expected_is_a_share(lines: list[str]) -> None:
+    judgments = judgments_of(*lines)
+    rng = np.random.default_rng(9)
+    found = check_model(judgments, estimate_scales(judgments, rng=rng), rng=rng)
+    assert found
+    assert all(0 <= one.low <= one.high <= 1 for one in found)
+    cycles = [one for one in found if one.name == "cycles"]
+    assert all(one.too_much_noise for one in cycles)
+
+
+def test_lapses_keep_the_share_of_wrong_votes() -> None:
+    rng = np.random.default_rng(8)
+    for lapses in (0.0, 0.3, 1.0):
+        noise = LapseNoise(error=0.3, lapses=lapses)
+        chances, best = noise.draw_chances(20_000, 2, rng)
+        right = chances[np.arange(len(best)), best, 1 - best]
+        assert 1 - right.mean() == pytest.approx(0.3, abs=0.003)
+        assert right.max() <= 1 - noise.tossed / 2 + 1e-12
+    assert noise.draw_chances(9, 3, np.random.default_rng(1))[0].tolist() == (
+        LapseNoise(error=0.3, lapses=1.0).draw_chances(9, 3, np.random.default_rng(1))[0].tolist()
+    )
+    assert error_of_scale(LapseNoise(error=0.3, lapses=0.0).scale) == pytest.approx(0.3)
+
+
+# What pools may truly be like, by votes and by where runs place their candidates.
+
+
+NOWHERE = np.iinfo(np.int64).max
+
+
+def drawn_crowd(rng: np.random.Generator, queries: int, size: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the chances of votes, and where eight runs place the candidates, who half agree with people."""
+    strength = rng.standard_normal((queries, size))
+    chances = 1 / (1 + np.exp(-(strength[:, :, None] - strength[:, None, :])))
+    ranked = strength[:, :, None] + rng.standard_normal((queries, size, 8))
+    return chances, 1 + np.argsort(np.argsort(-ranked, axis=1), axis=1)
+
+
+def placed(places: np.ndarray) -> np.ndarray:
+    """Return places of shape (queries, size, runs) as runs by rows."""
+    return places.reshape(-1, places.shape[2]).T
+
+
+def noise(strategy: str, chances: np.ndarray, places: np.ndarray, rng: np.random.Generator) -> float:
+    """Return how far two votings on these pools are apart in the reciprocal ranks of their answers."""
+    one = of_size(parse_strategy(strategy), chances.shape[1])
+    first, second = (one.leaders(play(one, chances, rng)[0]).argmax(axis=1) for _ in range(2))
+    query = np.arange(len(chances))
+    between = 1 / places[query, first] - 1 / places[query, second]
+    between -= between.mean(axis=1, keepdims=True)
+    return float((between**2).sum())
+
+
+@pytest.mark.parametrize(("strategy", "crowds"), [("round-robin:1", 2), ("sure:60x5", 3)])
+def test_votings_on_drawn_pools_differ_as_much_as_votings_of_the_crowd(strategy: str, crowds: int) -> None:
+    """By .57 to .81 of it, where `sure` was asked again on the most likely strengths."""
+    rng = np.random.default_rng(4)
+    found, true = 0.0, 0.0
+    for _ in range(crowds):
+        chances, places = drawn_crowd(rng, 150, 4)
+        votes, _ = play(of_size(parse_strategy(strategy), 4), chances, rng)
+        judgments, pools = log_of(votes)
+        documents = pooled_documents(pools)
+        likely = LikelyPools(judgments, documents, placed(places), rng=rng)
+        for _ in range(2):
+            (stack,) = likely.draw(rng, documents.queries).stacks
+            assert stack.queries.tolist() == list(range(150))
+            found += noise(strategy, stack.chances, places, rng)
+            true += noise(strategy, chances, places, rng)
+    assert found / true == pytest.approx(1.0, abs=0.15)
+
+
+def test_the_runs_count_as_much_as_the_votes_bear_them_out() -> None:
+    rng = np.random.default_rng(5)
+    chances, places = drawn_crowd(rng, 150, 4)
+    votes, _ = play(of_size(parse_strategy("round-robin:1"), 4), chances, rng)
+    votes[:20] = 0
+    judgments, pools = log_of(votes)
+    documents = pooled_documents(pools)
+    some = documents.queries[:20]
+
+    def agree(shown: np.ndarray) -> float:
+        """Return how often the best of a pool without a vote is who most runs have on top."""
+        likely = LikelyPools(judgments, documents, placed(shown), rng=rng)
+        best = [likely.draw(rng, some).stacks[0].chances.sum(axis=2).argmax(axis=1) for _ in range(20)]
+        return float((np.array(best) == shown[:20].mean(axis=2).argmin(axis=1)).mean())
+
+    assert agree(places) > 0.6
+    assert agree(rng.permuted(places, axis=1)) == pytest.approx(0.25, abs=0.12)
+    assert agree(np.full_like(places, NOWHERE)) == pytest.approx(0.25, abs=0.12)
+
+
+def test_pools_of_all_sizes_are_drawn_and_votes_on_others_do_not_count() -> None:
+    votes, named = log_of(np.triu(np.full((2, 3, 3), 40.0), 1))
+    # Two candidates of the second query are in no pool.
+    pooled = Qrels.all_relevant(
+        name="pooled",
+        queries=("new", *named.queries),
+        docs=("00000", "00001", "00002", "00003", "elsewhere"),
+        query=np.array([0, 0, 1, 1, 1, 2], dtype=np.int32),
+        doc=np.array([0, 4, 0, 1, 2, 3], dtype=np.int32),
+    )
+    likely = LikelyPools(votes, pooled, np.zeros((0, 6), dtype=np.int64), rng=np.random.default_rng(1))
+    assert set(likely.left[votes.query == 0].tolist()) == {2, 3}
+    assert (likely.right[votes.query == 1] == -1).all()
+    drawn = likely.draw(np.random.default_rng(2), pooled.queries)
+    assert [(stack.queries.tolist(), stack.rows.tolist()) for stack in drawn.stacks] == [
+        ([2], [[5]]),
+        ([0], [[0, 1]]),
+        ([1], [[2, 3, 4]]),
+    ]
+    assert np.isnan(drawn.chances_of(likely.left, likely.right)[votes.query == 1]).all()
+    assert (drawn.chances_of(likely.left, likely.right)[votes.query == 0] > 0.5).all()
+    (only,) = likely.draw(np.random.default_rng(2), ["new", "unheard of"]).stacks
+    assert only.queries.tolist() == [0]
