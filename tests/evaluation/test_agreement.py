@@ -205,9 +205,3 @@ def test_halves_are_halves() -> None:
     masks = draw_halves(7, 50, np.random.default_rng(0))
     assert set(masks.sum(axis=1)) == {3}
     assert len({mask.tobytes() for mask in masks}) > 20
-
-
-@pytest.mark.parametrize("shape", [(3, 2), (10, 1)])
-def test_too_little_is_refused(shape: tuple[int, int]) -> None:
-    with pytest.raises(InputError, match="queries"):
-        split_half(scores_of(np.zeros(shape)), rng=np.random.default_rng(0))

@@ -1,9 +1,7 @@
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefjudge.errors import InputError
 from prefjudge.evaluation.measures.measures import Measure
 from prefjudge.evaluation.measures.placings import (
     NOWHERE,
@@ -120,12 +118,6 @@ def test_one_look_up_serves_several_label_sets(
         np.testing.assert_array_equal(
             measure.score(moved, qrels), measure.score(make_ranks(run, qrels), qrels)
         )
-
-
-def test_labels_on_unknown_documents_are_refused() -> None:
-    documents = make_qrels({"1": {"a": 1}})
-    with pytest.raises(InputError, match="such as new of query 1"):
-        relabel([make_ranks({}, documents)], documents, make_qrels({"1": {"new": 1}}))
 
 
 def test_a_query_that_was_never_looked_up_returned_nothing() -> None:

@@ -51,15 +51,6 @@ def test_a_missing_document_does_not_pass_a_retrieved_one_with_a_negative_score(
     assert measure.score(ranks, qrels)[0] == measure.score(shifted, qrels)[0] > 0.5
 
 
-def test_a_single_best_answer_at_rank_r() -> None:
-    qrels = make_qrels({"q": {"best": 1.0}})
-    ranks = make_ranks({"q": {"x": 3.0, "y": 2.0, "best": 1.0}}, qrels)
-    terms = 0.8 ** np.arange(1000) / np.arange(1, 1001)
-    assert Measure.parse("Compat(p=0.8)").score(ranks, qrels)[0] == pytest.approx(
-        terms[2:].sum() / terms.sum()
-    )
-
-
 def test_agrees_with_ir_measures_on_runs_without_negative_scores(
     dl21_runs: dict[str, RunDict], dl21_labels: dict[str, dict[str, int]]
 ) -> None:

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefjudge.errors import InputError
 from prefjudge.evaluation.boards import leaderboard
 from prefjudge.evaluation.correlation import correlate, kendall_tau, tau_ap
 
@@ -108,11 +107,6 @@ def test_a_measure_where_less_is_better_agrees_with_one_where_more_is() -> None:
     more = leaderboard(scores_of({"a": [1], "b": [0.5]}))
     less = leaderboard(scores_of({"a": [1], "b": [2]}, "ESL@10"))
     assert correlate(more, less).tau == 1
-
-
-def test_boards_without_a_common_run_are_refused() -> None:
-    with pytest.raises(InputError, match="have no run in common"):
-        correlate(leaderboard(scores_of({"a": [1]})), leaderboard(scores_of({"b": [1]})))
 
 
 def test_nested_boards_are_compared_as_they_stand_and_others_over_the_common_queries() -> None:

@@ -10,7 +10,7 @@ from prefjudge.evaluation.boards import (
     perfect_ranks,
     perfect_scores,
 )
-from prefjudge.evaluation.measures.measures import Measure, score_matrix
+from prefjudge.evaluation.measures.measures import Measure
 
 from .samples import make_qrels, make_ranks
 
@@ -158,13 +158,6 @@ def test_labels_that_were_pooled_come_first_in_the_perfect_ranking() -> None:
         order[top.queries[query]] = order.get(top.queries[query], "") + top.docs[doc]
     assert order == {"q1": "ba", "q2": "abc", "q3": "ba"}
     assert ranking.position.tolist() == [1, 2, 1, 2, 3, 1, 2]
-
-
-def test_a_board_of_real_scores() -> None:
-    qrels = make_qrels({"q1": {"a": 1}, "q2": {"b": 1}})
-    runs = [make_ranks({"q1": {"a": 2.0, "x": 1.0}, "q2": {"x": 2.0, "b": 1.0}}, qrels, "r")]
-    board = leaderboard(score_matrix(runs, qrels, Measure.parse("RR@10")))
-    assert board.rows[0].score == 0.75
 
 
 def test_a_run_is_above_the_perfect_ranking_from_a_p_of_5_per_cent_on() -> None:

@@ -70,20 +70,10 @@ def test_spellings(canonical: str, spelling: str) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("ndgc@10", "nDCG"),
         ("MMR@10", "RR"),
         ("", "unknown measure"),
-        ("P", "needs a cut-off"),
-        ("ndcg_cut", "needs a cut-off"),
-        ("RR@0", "Start at 1"),
         ("RR@-3", "unknown measure"),
         ("nDCG(rel=2)@10", "has no parameter 'rel'"),
-        ("RBP(p=1)", "between 0 and 1"),
-        ("AP(rel=high)", "must be a number"),
-        ("AP(rel=nan)", "must be a number"),
-        ("ERR(max=-1)", "above 0"),
-        ("AP(2)", "not written name=value"),
-        ("Rprec@10", "takes no cut-off"),
         ("a" * 200 + "!", "unknown measure"),
     ],
 )
@@ -133,33 +123,12 @@ def test_values_by_hand(measure: str, value: float) -> None:
     assert scores[1:].tolist() == [missed, missed]
 
 
-def test_err_refuses_a_grade_above_its_scale() -> None:
-    labels = make_qrels({"q1": {"a": 5}})
-    with pytest.raises(InputError, match="a grade is 5, above ERR's scale of 0 to 4") as refused:
-        Measure.parse("ERR@10").score(make_ranks({}, labels), labels)
-    assert "ERR(max=5)" in refused.value.hint
-    assert Measure.parse("ERR(max=5)@10").score(make_ranks({}, labels), labels).tolist() == [0]
-
-
 def test_the_matrix_has_a_row_for_every_judged_query() -> None:
     scores = score_matrix(
         [make_ranks(RUN, QRELS, "one"), make_ranks({}, QRELS, "none")], QRELS, Measure.parse("mrr@10")
     )
     assert (scores.measure, scores.runs, scores.queries) == ("RR@10", ("one", "none"), ("q1", "q2", "q3"))
     np.testing.assert_allclose(scores.values, [[1 / 3, 0], [0, 0], [0, 0]])
-
-
-def test_the_matrix_refuses_what_cannot_be_compared() -> None:
-    ranks = make_ranks(RUN, QRELS)
-    with pytest.raises(InputError, match="share a tag: run"):
-        score_matrix([ranks, ranks], QRELS, Measure.parse("RR"))
-    with pytest.raises(InputError, match="different orders"):
-        score_matrix([ranks, make_ranks(RUN, QRELS, "b", Order.SCORE_F32)], QRELS, Measure.parse("RR"))
-    with pytest.raises(InputError, match="no run"):
-        score_matrix([], QRELS, Measure.parse("RR"))
-    empty = make_qrels({})
-    with pytest.raises(InputError, match="no judged query"):
-        score_matrix([make_ranks(RUN, empty)], empty, Measure.parse("RR"))
 
 
 def slow_score(name: str, ranking: list[str], label: dict[str, float]) -> float:
@@ -190,12 +159,6 @@ def slow_score(name: str, ranking: list[str], label: dict[str, float]) -> float:
 
 
 docs = st.sampled_from("abcdefgh")
-runs = st.dictionaries(
-    st.sampled_from(["q1", "q2"]), st.dictionaries(docs, st.integers(-3, 3).map(float), max_size=8)
-)
-labels = st.dictionaries(
-    st.sampled_from(["q1", "q2"]), st.dictionaries(docs, st.integers(0, 3).map(float), min_size=1), min_size=1
-)
 
 
 @given(

@@ -179,7 +179,14 @@ REFUSALS: list[tuple[Callable[[], object], str, str]] = [
         "measure 'APpref@0' cuts the ranking off before its first document",
         "Start at 1.",
     ),
-    (lambda: score_lists(depth=13), "lists of 13 documents", "Ask for 1 to 12: there are 2 to that power."),
+    *(
+        (
+            lambda depth=depth: score_lists(depth=depth),
+            f"lists of {depth} documents",
+            "Ask for 1 to 12: there are 2 to that power.",
+        )
+        for depth in (0, 13)
+    ),
     (lambda: compare(alpha=0.0), "alpha is 0", "Give a level between 0 and 1, such as 0.05."),
     (lambda: compare(alpha=1.0), "alpha is 1", "Give a level between 0 and 1, such as 0.05."),
     (lambda: compare(ONE_QUERY), "1 judged query for RR@10", "Give at least two judged queries."),

@@ -1,6 +1,5 @@
 import pytest
 
-from prefjudge.errors import InputError
 from prefjudge.evaluation.measures.measures import score_lists
 from prefjudge.show.studies import result_lists_table
 
@@ -21,12 +20,6 @@ def test_precision_is_equally_spaced_and_the_first_place_decides_success() -> No
     assert len(found.lists) == 16
     assert found.equally_spaced
     assert set(score_lists("Success@1", depth=2).scores) == {0.0, 1.0}
-
-
-def test_endless_lists_are_refused() -> None:
-    for depth in (0, 13):
-        with pytest.raises(InputError, match=f"lists of {depth} documents"):
-            score_lists(depth=depth)
 
 
 def test_lists_are_scored_by_the_measure_asked_for() -> None:

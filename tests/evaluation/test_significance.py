@@ -1,7 +1,6 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import fields
 from itertools import combinations
 
@@ -314,49 +313,6 @@ def test_too_few_resamples_are_refused_with_the_number_needed() -> None:
     assert "899 resamples" in refused.value.hint
     assert run(values, "permutation", correction="holm", resamples=899).resamples == 899
     assert run(values, "permutation", correction="holm").resamples == 10_000
-
-
-@pytest.mark.parametrize(
-    ("change", "match"),
-    [
-        (lambda options: options.update(test="anova"), "unknown test"),
-        (lambda options: options.update(correction="none of them"), "unknown correction"),
-        (lambda options: options.update(baseline="r9"), "no run is called 'r9'"),
-        (lambda options: options.update(alpha=0.0), "alpha"),
-    ],
-)
-def test_wrong_options_are_named(change: Callable[[dict[str, object]], None], match: str) -> None:
-    options: dict[str, object] = {"rng": np.random.default_rng(0)}
-    change(options)
-    with pytest.raises(InputError, match=match):
-        compare_runs(scores_of(reciprocal(1, 10, 3)), **options)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(("shape", "match"), [((1, 3), "two judged queries"), ((5, 1), "two runs")])
-def test_too_little_to_compare_is_refused(shape: tuple[int, int], match: str) -> None:
-    with pytest.raises(InputError, match=match):
-        compare_runs(scores_of(np.zeros(shape)), rng=np.random.default_rng(0))
-
-
-def test_a_score_that_is_not_a_number_is_refused() -> None:
-    values = reciprocal(1, 10, 3)
-    values[4, 2] = np.nan
-    with pytest.raises(InputError, match="row 4, column 2"):
-        compare_runs(scores_of(values), rng=np.random.default_rng(0))
-
-
-def test_sentences_say_who_is_ahead() -> None:
-    values = np.zeros((100, 2))
-    values[:60, 1] = 1.0
-    values[60:70, 0] = 0.5
-    result = run(values, "t")
-    sentence = describe_pair(result, 0)
-    assert sentence.startswith("r1 is significantly better: 0.5500 RR@10 above r0 (95 % interval 0.4")
-    assert sentence.endswith("100 queries), p < 0.0001.")
-    shorter = compare_runs(scores_of(1 + values, "ESL@10"), test="t", rng=np.random.default_rng(0))
-    assert describe_pair(shorter, 0).startswith("r0 is significantly better: 0.5500 ESL@10 below r1")
-    tied = describe_pair(run(reciprocal(20, 20, 2), "t", alpha=1e-6), 0)
-    assert "not told apart" in tied
 
 
 DRAWN = """

@@ -1,3 +1,5 @@
+"""Findings of an audit, word for word, and the likeness behind them."""
+
 from dataclasses import replace
 from datetime import date, timedelta
 
@@ -6,18 +8,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefjudge.core.runs import Heads, heads_of
 from prefjudge.errors import InputError
 from prefjudge.evaluation.submissions import (
     Audit,
     Finding,
+    Group,
+    Groups,
     Rule,
     Rules,
     Submission,
     audit,
+    group_submissions,
     run_likeness,
     short_name,
 )
+from prefjudge.show.statistics import summary_table
+
+from .judging import make_heads
 
 
 def entry(number: str, team: str = "Team A", **fields: object) -> Submission:
@@ -50,13 +57,6 @@ def test_two_in_thirty_days_are_allowed_and_three_are_not() -> None:
     assert found(audit([entry("20210101-one"), entry("20210102-two")]), Rule.FREQUENCY) == []
 
 
-def test_the_first_and_the_thirty_first_day_are_not_one_period() -> None:
-    entries = [entry("20210101-one"), entry("20210115-two"), entry("20210131-three")]
-    assert found(audit(entries), Rule.FREQUENCY) == []
-    (finding,) = found(audit(entries, rules=Rules(days=31)), Rule.FREQUENCY)
-    assert finding.submissions == ("20210101-one", "20210115-two", "20210131-three")
-
-
 def test_the_period_named_is_the_most_crowded_one() -> None:
     days = ("20210101-a", "20210125-b", "20210128-c", "20210210-d", "20210305-e")
     (finding,) = found(audit([entry(day) for day in days]), Rule.FREQUENCY)
@@ -64,13 +64,6 @@ def test_the_period_named_is_the_most_crowded_one() -> None:
         "Team A made 3 submissions within 30 days (2021-01-01 to 2021-01-28), 2 are allowed; "
         "4 in periods that overlap, to 2021-02-10"
     )
-
-
-@pytest.mark.parametrize("wrong", [{"limit": 0}, {"limit": -1}, {"days": -3}, {"alike": 7.0}])
-def test_rules_that_make_no_sense_are_refused(wrong: dict[str, float]) -> None:
-    (name,) = wrong
-    with pytest.raises(InputError, match=f"{name} is"):
-        Rules(**wrong)  # type: ignore[arg-type]
 
 
 @given(st.lists(st.integers(0, 200), min_size=1, max_size=15), st.integers(1, 3), st.integers(1, 60))
@@ -142,51 +135,22 @@ def test_periods_may_reach_beyond_the_calendar() -> None:
     assert len(found(audit(days, rules=Rules(days=10**18)), Rule.FREQUENCY)) == 1
 
 
-def heads(tops: dict[str, dict[str, list[str]]]) -> Heads:
-    runs = tuple(tops)
-    queries = tuple(dict.fromkeys(query for run in tops.values() for query in run))
-    docs = tuple(dict.fromkeys(doc for run in tops.values() for ranked in run.values() for doc in ranked))
-    rows = [
-        (runs.index(run), queries.index(query), docs.index(doc))
-        for run in runs
-        for query in queries
-        for doc in tops[run].get(query, [])
-    ]
-    run, query, doc = (np.array(column, dtype=np.int32) for column in zip(*rows, strict=True))
-    return heads_of(runs, queries, docs, run=run, query=query, doc=doc)
-
-
-def test_runs_are_compared_by_their_top_documents() -> None:
-    same = {"q1": ["a", "b"], "q2": ["c", "d"]}
-    swapped = {"q1": ["b", "a"], "q2": ["c", "e"]}
-    lone = {"q1": ["x", "y"]}
-    pairs = run_likeness(heads({"A": same, "B": dict(same), "C": swapped, "D": lone}), least=0.5)
-    assert [(pair.a, pair.b) for pair in pairs] == [("A", "B"), ("A", "C"), ("B", "C")]
-    assert (pairs[0].overlap, pairs[0].same_top, pairs[0].identical) == (1.0, 1.0, True)
-    assert (pairs[1].overlap, pairs[1].same_top, pairs[1].identical) == (0.75, 0.5, False)
-
-
-def test_a_query_that_one_run_misses_counts_as_different() -> None:
-    (pair,) = run_likeness(heads({"A": {"q1": ["a"], "q2": ["b"]}, "B": {"q1": ["a"]}}), least=0.5)
-    assert (pair.overlap, pair.same_top, pair.identical) == (0.5, 0.5, False)
-
-
 def test_twins_name_the_team_where_it_is_one() -> None:
     runs = {"20210101-one": {"q1": ["a"]}, "20210401-two": {"q1": ["a"]}}
-    result = audit([entry("20210101-one"), entry("20210401-two")], heads=heads(runs))
+    result = audit([entry("20210101-one"), entry("20210401-two")], heads=make_heads(runs))
     (finding,) = found(result, Rule.TWINS)
     assert finding.team == "Team A"
     assert "same documents" in finding.words
-    other = audit([entry("20210101-one"), entry("20210401-two", "Team B")], heads=heads(runs))
+    other = audit([entry("20210101-one"), entry("20210401-two", "Team B")], heads=make_heads(runs))
     assert found(other, Rule.TWINS)[0].team == ""
 
 
 def test_runs_are_reported_from_the_likeness_asked_for() -> None:
     runs = {"20210101-one": {"q1": ["a", "b", "c"]}, "20210401-two": {"q1": ["a", "d", "e"]}}
     entries = [entry("20210101-one"), entry("20210401-two")]
-    (finding,) = found(audit(entries, rules=Rules(alike=0.3), heads=heads(runs)), Rule.TWINS)
+    (finding,) = found(audit(entries, rules=Rules(alike=0.3), heads=make_heads(runs)), Rule.TWINS)
     assert finding.value == pytest.approx(1 / 3)
-    assert not found(audit(entries, rules=Rules(alike=0.4), heads=heads(runs)), Rule.TWINS)
+    assert not found(audit(entries, rules=Rules(alike=0.4), heads=make_heads(runs)), Rule.TWINS)
 
 
 @given(st.permutations(range(6)))
@@ -207,3 +171,188 @@ def test_a_leaderboard_can_be_looked_at_as_it_was() -> None:
 def test_long_names_are_cut_at_a_word() -> None:
     name = "(1) Ada Lovelace, (2) Mary Shelley, (3) Grace Hopper, (4) Emmy Noether — Somewhere (1,2)"
     assert short_name(name) == "Ada Lovelace, Mary Shelley, Grace Hopper, Emmy …"
+
+
+def said(result: Audit, rule: Rule) -> list[tuple[str, tuple[str, ...], float | None, str]]:
+    return [(one.team, one.submissions, one.value, one.words) for one in found(result, rule)]
+
+
+def test_frequency_in_words() -> None:
+    three = [entry(f"2021010{day}-{word}", description=word) for day, word in enumerate(("a", "b", "c"), 1)]
+    assert said(audit(three, rules=Rules(limit=1, days=2)), Rule.FREQUENCY) == [
+        (
+            "Team A",
+            ("20210101-a", "20210102-b", "20210103-c"),
+            2.0,
+            "Team A made 2 submissions within 2 days (2021-01-01 to 2021-01-02), 1 is allowed; "
+            "3 in periods that overlap, to 2021-01-03",
+        )
+    ]
+    (whole,) = found(audit(three), Rule.FREQUENCY)
+    assert whole.words == (
+        "Team A made 3 submissions within 30 days (2021-01-01 to 2021-01-03), 2 are allowed"
+    )
+
+
+def test_twins_in_words() -> None:
+    runs = {
+        "20210101-a": {"q1": ["a", "b", "c"], "q2": ["d"], "q3": ["e"]},
+        "20210201-b": {"q1": ["a", "b", "x"], "q2": ["d"], "q3": ["y"]},
+    }
+    entries = [entry("20210101-a"), entry("20210201-b", "Team B")]
+    ((team, names, value, words),) = said(
+        audit(entries, rules=Rules(alike=0.5), heads=make_heads(runs)), Rule.TWINS
+    )
+    assert (team, names) == ("", ("20210101-a", "20210201-b"))
+    assert value == pytest.approx(5 / 9)
+    assert words == (
+        "20210101-a and 20210201-b share 55.6 % of their top documents, "
+        "and the first one on 66.7 % of the queries"
+    )
+    unknown = audit(
+        [entry("20210301-c")], heads=make_heads({"one": runs["20210101-a"], "two": runs["20210101-a"]})
+    )
+    assert said(unknown, Rule.TWINS) == [
+        ("", ("one", "two"), 1.0, "one and two return the same documents in the same places")
+    ]
+
+
+def test_standings_are_ordered_by_eval_and_name_the_team_where_it_is_known() -> None:
+    entries = [
+        entry("20210101-a", "Ada", dev=0.2, eval=0.3),
+        entry("20210102-b", "anonymous", dev=0.4, eval=0.5),
+        entry("20210103-c", "Ada", dev=0.3, eval=0.3),
+        entry("20210104-d", dev=None),
+        entry("20210105-e", eval=None),
+    ]
+    result = audit(entries)
+    assert [
+        (row.submission, row.team, row.dev_rank, row.eval_rank, row.shift) for row in result.standings
+    ] == [
+        ("20210102-b", "", 1, 1, 0),
+        ("20210103-c", "Ada", 2, 2, 0),
+        ("20210101-a", "Ada", 3, 2, 1),
+    ]
+    assert result.tau == pytest.approx(2 / np.sqrt(3 * 2))  # two pairs agree, and one is tied in eval
+    alone = audit(entries[:1])
+    assert np.isnan(alone.tau)
+    assert "Kendall's τ between dev and eval scores: not defined (1 submission has both)." in (
+        summary_table(alone).notes
+    )
+    assert result.shared_scores == 2
+
+
+def test_aliases_reach_the_audit() -> None:
+    entries = [entry("20210101-a", "Ada Lovelace - ETU"), entry("20210102-b", "ADA Lovelace - ETU")]
+    result = audit(entries, aliases={"20210102-b": "Mary Shelley - ETU", "ETU": "Example"})
+    assert [team.name for team in result.teams] == ["Ada Lovelace - ETU", "Mary Shelley - ETU"]
+    assert [place.name for place in result.institutions] == ["Example"]
+    assert len(audit(entries).teams) == 1
+
+
+tops = st.lists(st.sampled_from("abcdef"), unique=True, max_size=4)
+
+
+@given(
+    st.dictionaries(st.sampled_from("ABC"), st.dictionaries(st.sampled_from("123"), tops), min_size=2),
+    st.sampled_from([0.0, 0.3, 1.0]),
+)
+def test_likeness_is_counted_query_by_query(runs: dict[str, dict[str, list[str]]], least: float) -> None:
+    if not any(top for run in runs.values() for top in run.values()):
+        return
+    expected = []
+    names = list(runs)
+    for place, a in enumerate(names):
+        for b in names[place + 1 :]:
+            one, other = ({query: top for query, top in runs[name].items() if top} for name in (a, b))
+            queries = one.keys() | other.keys()
+            both = [(one.get(query, []), other.get(query, [])) for query in queries]
+            overlap = sum(len({*x} & {*y}) / max(len(x), len(y)) for x, y in both)
+            first = sum(x[:1] == y[:1] for x, y in both)
+            if queries and overlap / len(queries) >= least - 1e-12:
+                expected.append((a, b, overlap / len(queries), first / len(queries), one == other))
+    result = {(one.a, one.b): one for one in run_likeness(make_heads(runs), least=max(0.0, least - 1e-12))}
+    assert set(result) == {(a, b) for a, b, *_ in expected}
+    for a, b, overlap, same, identical in expected:
+        pair = result[a, b]
+        assert pair.overlap == pytest.approx(overlap)
+        assert pair.same_top == pytest.approx(same)
+        assert pair.identical is identical
+
+
+def test_an_audit_says_by_which_rules() -> None:
+    assert audit([entry("20210101-a")]).rules == Rules()
+    assert audit([entry("20210101-a")], rules=Rules(days=7)).rules == Rules(days=7)
+
+
+# Whose submissions are: by names as printed, and by what a file says that they stand for.
+
+
+ENTRIES = [
+    ("20210101-a", "Ada Lovelace - ETU"),
+    ("20210201-b", "Some people"),
+    ("20210301-c", "ADA Lovelace — Étu."),
+    ("20210401-d", "anonymous"),
+    ("20210501-e", "Mary Shelley, Acme & ETU"),
+]
+
+
+def counted(groups: tuple[Group, ...]) -> dict[str, tuple[str, ...]]:
+    return {group.name: group.submissions for group in groups}
+
+
+def grouped(*lines: str) -> Groups:
+    return group_submissions(ENTRIES, dict(line.split("\t") for line in lines))
+
+
+def test_without_a_file_names_are_what_they_are_as_printed() -> None:
+    found = grouped()
+    assert counted(found.teams) == {
+        "Ada Lovelace - ETU": ("20210101-a", "20210301-c"),
+        "Mary Shelley, Acme & ETU": ("20210501-e",),
+        "Some people": ("20210201-b",),
+    }
+    assert found.teams[0].names == ("Ada Lovelace - ETU", "ADA Lovelace — Étu.")
+    assert counted(found.institutions) == {
+        "ETU": ("20210101-a", "20210301-c"),
+        "Mary Shelley, Acme & ETU": ("20210501-e",),
+        "Some people": ("20210201-b",),
+    }
+    assert found.anonymous == ("20210401-d",)
+    assert found.team_of == (
+        "Ada Lovelace - ETU",
+        "Some people",
+        "Ada Lovelace - ETU",
+        "",
+        found.teams[1].name,
+    )
+
+
+def test_a_file_says_what_submissions_teams_and_institutions_stand_for() -> None:
+    found = grouped(
+        "20210401-d\tGrace Hopper - ETU", "some PEOPLE\tAnonymous", "etu\tExample University",
+        "Mary Shelley, Acme & ETU\tAcme; ETU",
+    )  # fmt: skip
+    assert counted(found.teams)["Grace Hopper - ETU"] == ("20210401-d",)
+    assert counted(found.teams)["Acme; ETU"] == ("20210501-e",)
+    assert found.anonymous == ("20210201-b",)
+    places = counted(found.institutions)
+    assert places["Example University"] == ("20210101-a", "20210301-c", "20210401-d", "20210501-e")
+    assert places["Acme"] == ("20210501-e",), "a joint submission counts at each"
+
+
+def test_nobody_is_taken_for_somebody_else() -> None:
+    names = ["Ada Lovelace", "A. Lovelace", "Ada Lovelance", "Ada Lovelace, Mary Shelley", "Lovelace, Ada"]
+    assert len(group_submissions([(f"20210101-x{name}", name) for name in names]).teams) == 5
+
+
+@pytest.mark.parametrize(
+    ("team", "unknown"), [("", True), ("()", True), ("Anon.", True), ("ANONYMOUS", True), ("Nobody", False)]
+)
+def test_who_does_not_say_who_it_is(team: str, unknown: bool) -> None:
+    assert group_submissions([("a", team)]).anonymous == (("a",) if unknown else ())
+
+
+def test_groups_are_ordered_by_size_and_then_by_name() -> None:
+    found = group_submissions([("1", "Zoo"), ("2", "Beta"), ("3", "Alpha"), ("4", "Zoo"), ("5", "模型")])
+    assert [team.name for team in found.teams] == ["Zoo", "Alpha", "Beta", "模型"]

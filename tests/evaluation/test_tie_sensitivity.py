@@ -34,14 +34,6 @@ def test_the_bounds_are_reached_by_some_order(
     assert found.queries == (min(values) < max(values))
 
 
-def test_a_constant_run_could_be_anything() -> None:
-    qrels = make_qrels({"q": {"m": 1}})
-    (found,) = tie_sensitivity(
-        [make_ranks({"q": dict.fromkeys("abm", 1.0)}, qrels)], qrels, Measure.parse("RR@10")
-    )
-    assert (found.lowest, found.score, found.highest, found.queries) == (1 / 3, 1.0, 1.0, 1)
-
-
 def test_the_ends_are_means_or_medians_over_the_queries() -> None:
     """Of three queries two have a tie on top: the score is 1 or 1/2 there, and 1/4 on the third."""
     qrels = make_qrels({"1": {"m": 1}, "2": {"m": 1}, "3": {"m": 1}})

@@ -62,12 +62,6 @@ def test_the_short_way_to_t_tests_gives_the_same_tiers(rows: list[list[float]], 
         assert one.lowest == len(scores.runs) - (is_a & falls).sum() - (is_b & rises).sum()
 
 
-def test_the_short_way_tells_runs_apart() -> None:
-    result = rank_intervals(scores_of(columns(low=0.1, top=0.5, near=0.499, middle=0.3)))
-    found = {one.run: (one.tier, one.highest, one.lowest) for one in result}
-    assert found == {"top": (1, 1, 2), "near": (1, 1, 2), "middle": (2, 3, 3), "low": (3, 4, 4)}
-
-
 def test_runs_that_differ_on_few_of_the_queries_that_either_hits_are_nearly_the_same() -> None:
     base = [1.0, 0.5] * 20 + [0.0] * 60
     copy = [0.0, *base[1:]]  # of the 40 queries that either hits, one differs

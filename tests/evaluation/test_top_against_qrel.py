@@ -1,9 +1,7 @@
 import numpy as np
-import pytest
 
-from prefjudge.core.pools import TopSplit, all_pairs, pool_top_pairs, pooled_qrels, top_pairs
+from prefjudge.core.pools import TopSplit, pool_top_pairs, pooled_qrels
 from prefjudge.core.runs import restrict_documents
-from prefjudge.errors import InputError
 from prefjudge.evaluation.winratios import draw_examples, top_against_qrel, win_ratios
 from prefjudge.show.boards import categories_table, preferred_table
 from prefjudge.show.cells import write_cell
@@ -33,55 +31,6 @@ QRELS = make_qrels(
         "9": {"q9": 0},
     }
 )
-
-
-def test_the_pairs_of_section_3() -> None:
-    pairs = top_pairs(HEADS, QRELS, "duo")
-    found = {
-        pairs.queries[query]: (pairs.docs[qrel], pairs.docs[rival] if rival >= 0 else None, bool(agreed))
-        for query, qrel, rival, agreed in zip(pairs.query, pairs.qrel, pairs.rival, pairs.agreed, strict=True)
-    }
-    assert found == {
-        "1": ("q1", "second", True),
-        "2": ("q2", "top", False),
-        "3": ("q3", None, True),
-        "4": ("q4", "top", False),
-        "5": ("q5", "second", True),
-        "6": ("q6", "top", False),
-        "7": ("q7", None, False),
-    }
-    assert pairs.split == TopSplit(a=3, b=3, no_rival=1, not_retrieved=1)
-    assert top_pairs(HEADS, QRELS, "duo", queries={"1"}).query.size == 1
-
-
-def test_the_pool_of_this_design_asks_for_exactly_these_pairs() -> None:
-    heads = make_heads(
-        {"duo": {"1": ["q1", "second"], "2": ["top", "q2"], "3": ["q3"], "8": ["unlabelled", "x"]}}
-    )
-    pools = pool_top_pairs(heads, QRELS)
-    assert pools.queries == ("1", "2", "3", "4", "5", "6", "7")
-    pairs = all_pairs(pools)
-    asked = {
-        (pairs.queries[query], pairs.docs[a], pairs.docs[b])
-        for query, a, b in zip(pairs.query, pairs.doc_a, pairs.doc_b, strict=True)
-    }
-    wanted = top_pairs(heads, QRELS, "duo")
-    assert asked == {
-        (wanted.queries[query], *sorted([wanted.docs[qrel], wanted.docs[rival]]))
-        for query, qrel, rival in zip(wanted.query, wanted.qrel, wanted.rival, strict=True)
-        if rival >= 0
-    }
-    givers = {
-        (pools.docs[pools.doc[row]], pools.sources[source])
-        for row, source in zip(pools.source_row, pools.source, strict=True)
-    }
-    assert {("q1", "duo"), ("q1", "q"), ("second", "duo"), ("q2", "q")} <= givers
-    assert ("q2", "duo") not in givers
-
-
-def test_the_design_is_for_one_run() -> None:
-    with pytest.raises(ValueError, match="not of 2 runs"):
-        pool_top_pairs(HEADS, QRELS)
 
 
 def test_tables_1_and_2_and_figure_2() -> None:
@@ -138,11 +87,6 @@ def test_without_judgments_there_are_no_shares() -> None:
     result = top_against_qrel(make_judgments([]), HEADS, QRELS, "duo")
     assert np.isnan(result.shares).all()
     assert result.b.unjudged == 3
-
-
-def test_an_unknown_run_is_refused() -> None:
-    with pytest.raises(InputError, match="other, duo"):
-        top_pairs(HEADS, QRELS, "duos")
 
 
 def test_no_query_is_lost_where_the_run_is_cut_or_misses_one() -> None:

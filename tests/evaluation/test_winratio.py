@@ -99,11 +99,6 @@ def test_without_judgments_nobody_wins() -> None:
     assert "–" not in to_csv(winratio_list(result))
 
 
-def test_a_single_run_is_refused() -> None:
-    with pytest.raises(InputError, match="only one"):
-        win_ratios(make_judgments(VOTES), make_heads({"A": {"1": "x"}}))
-
-
 @given(st.lists(st.tuples(st.integers(0, 400), st.integers(0, 400)), min_size=1, max_size=20))
 def test_the_binomial_test_is_scipys(counts: list[tuple[int, int]]) -> None:
     stats = pytest.importorskip("scipy.stats")
