@@ -2,7 +2,7 @@
 
     pip install mutmut
     python scripts/mutants.py 'prefjudge/core/*' --tests tests/core --sample 1000 --seed 7
-    python scripts/mutants.py prefjudge/core/hits.py --tests tests/core/test_costs.py --diffs
+    python scripts/mutants.py prefjudge/core/hits.py --tests tests/core/test_hits.py --diffs
 
 Mutmut works on a copy of the project in build/mutants; there, `mutmut run NAME` tries one fault again. Prints
 a table by file, and the faults (mutants) that no test noticed. The score is the share of noticed faults in

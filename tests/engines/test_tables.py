@@ -225,17 +225,6 @@ def test_a_run_that_found_nothing_scores_0_whatever_its_ids_look_like(here, tmp_
             score(qrels=[str(tmp_path / "numbers")], runs=[tmp_path / name])
 
 
-def test_real_runs(engine, data_dir):
-    paths = sorted(map(str, (data_dir / "cacm" / "runs").iterdir()))[:2]
-    paths.append(str(data_dir / "dl21" / "runs" / "watprp.txt.gz"))
-    qrels = read_qrels(data_dir / "dl21" / "qrels-nist.txt")
-    asked = runs_of(engine, paths)
-    assert as_rows(asked.top(10)) == as_rows(files.RunFiles(paths).top(10))
-    with pytest.raises(InputError, match="none of the 53 judged queries"):
-        asked.judged(qrels)
-    assert same(runs_of(engine, paths[2:]).judged(qrels), files.RunFiles(paths[2:]).judged(qrels))
-
-
 @pytest.mark.parametrize(
     "line",
     [

@@ -12,7 +12,7 @@ from prefjudge.errors import InputError
 from prefjudge.reading.labels import read_judgments, read_qrels
 from prefjudge.reading.leaderboards import read_aliases, read_leaderboard
 from prefjudge.reading.pools import read_gold, read_pool
-from prefjudge.reading.runs.heads import Reading, RunFiles, per_chunk
+from prefjudge.reading.runs.heads import Reading, per_chunk
 from prefjudge.reading.texts.collections import read_texts
 from prefjudge.reading.texts.texts import read_queries
 
@@ -126,34 +126,6 @@ run_data = st.one_of(
 @given(data=run_data, size=st.sampled_from([1, 40, 1 << 20]))
 def test_runs(tmp_path, data, size):
     both(tmp_path / "run", data, lambda path: run_of(path, size), plain.run)
-
-
-@bounded
-@given(data=run_data, k=st.integers(1, 3))
-def test_the_top_of_runs(tmp_path, data, k):
-    """The documents with the highest scores, and of equal ones those with the highest ids, as bytes."""
-    path = tmp_path / "run"
-    path.write_bytes(data)
-    try:
-        run = plain.run(data)
-    except plain.Refused:
-        return
-    best = {
-        query: [
-            doc
-            for doc, _ in sorted(
-                ranking, key=lambda row: (row[1], row[0].encode("utf-8", "surrogateescape")), reverse=True
-            )[:k]
-        ]
-        for query, ranking in run.items()
-    }
-    if b"\0" in data or data.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{":
-        return
-    heads = RunFiles([path]).top(k)
-    found = {}
-    for query, doc in zip(heads.query.tolist(), heads.doc.tolist(), strict=True):
-        found.setdefault(heads.queries[query], []).append(heads.docs[doc])
-    assert found == best
 
 
 @bounded

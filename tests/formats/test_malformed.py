@@ -365,12 +365,6 @@ def test_malformed_queries(tmp_path):
     )
 
 
-def test_infinite_scores_are_scores(tmp_path):
-    (tmp_path / "run").write_text("q Q0 a 1 -inf t\nq Q0 b 2 inf t\nq Q0 c 3 0 t\n")
-    heads = RunFiles([tmp_path / "run"]).top(3)
-    assert [heads.docs[doc] for doc in heads.doc] == ["b", "c", "a"]
-
-
 def test_json_that_is_nested_deeper_than_python_goes(tmp_path):
     path = tmp_path / "queries.jsonl"
     path.write_text('{"_id": "1", "text": "one"}\n{"_id": "2", "text": ' + "[" * 100_000 + "\n")

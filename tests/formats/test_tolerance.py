@@ -8,12 +8,11 @@ import os
 import sys
 import threading
 
-import numpy as np
 import pytest
 import zstandard
 
 from prefjudge.errors import InputError
-from prefjudge.reading.labels import read_judgments, read_qrels
+from prefjudge.reading.labels import read_qrels
 from prefjudge.reading.runs.heads import RunFiles
 from prefjudge.reading.runs.runs import read_chunks
 from prefjudge.reading.texts.collections import read_texts
@@ -143,19 +142,6 @@ def test_a_named_pipe(tmp_path):
     writer.join()
 
 
-def test_msmarco_columns(tmp_path):
-    (tmp_path / "run").write_text("q1\td9\t2\nq1\td1\t1\n")
-    assert rows(tmp_path / "run") == [("q1", "d1", 1), ("q1", "d9", 2)]
-    assert scores(tmp_path / "run") == [-2.0, -1.0]
-
-
-def test_ids_that_are_not_utf8_survive(tmp_path):
-    (tmp_path / "run").write_bytes(b"q\xe9 Q0 d\xff 1 1 t\n")
-    ((query, doc, _),) = rows(tmp_path / "run")
-    assert query.encode("utf-8", "surrogateescape") == b"q\xe9"
-    assert doc.encode("utf-8", "surrogateescape") == b"d\xff"
-
-
 def test_queries_whose_lines_are_scattered(tmp_path):
     (tmp_path / "run").write_text("q1 Q0 a 1 1 t\nq2 Q0 b 1 1 t\nq1 Q0 c 2 3 t\n")
     notices = []
@@ -191,25 +177,6 @@ def test_qrels(tmp_path, text):
         [0, 1, 0],
         [1, 0, 1],
     )
-
-
-def test_qrels_said_twice_count_once(tmp_path):
-    (tmp_path / "qrels").write_text("q1 0 d1 1\nq1 0 d1 1\n")
-    notices = []
-    assert read_qrels(tmp_path / "qrels", notices=notices).grade.tolist() == [1]
-    assert [str(n) for n in notices] == [f"{tmp_path}/qrels:2: repeats line 1; counted once"]
-
-
-def test_fractional_grades_on_request(tmp_path):
-    (tmp_path / "qrels").write_text("q1 0 d1 0.5\n")
-    assert read_qrels(tmp_path / "qrels", fractions=True).grade.tolist() == [0.5]
-
-
-def test_queries(tmp_path):
-    (tmp_path / "q.tsv").write_text("\ufeff1\tone  two\n02\tNA\r\n\n1\tone  two\n")
-    assert read_queries(tmp_path / "q.tsv") == {"1": "one  two", "02": "NA"}
-    (tmp_path / "q.jsonl").write_text('{"_id": "1", "text": "one"}\n{"_id": 2, "text": "zwei ü"}\n')
-    assert read_queries(tmp_path / "q.jsonl") == {"1": "one", "2": "zwei ü"}
 
 
 @pytest.mark.parametrize(
@@ -261,38 +228,6 @@ def test_texts(tmp_path, name, data):
     (tmp_path / name).write_text(data)
     assert read_texts(tmp_path / name, ["d2", "d9", "d1"]) == {"d2": "two <b>", "d1": "one"}
     assert list(read_texts(tmp_path / name, ["d2", "d1"])) == ["d2", "d1"]
-
-
-def test_texts_with_titles(tmp_path):
-    (tmp_path / "doc.tsv").write_text("D1\thttp://x\tA title\tA body\nD2\thttp://y\t\tBody only\n")
-    assert read_texts(tmp_path / "doc.tsv", ["D1", "D2"]) == {"D1": "A title\nA body", "D2": "Body only"}
-
-
-def test_texts_of_a_folder(tmp_path):
-    (tmp_path / "a.tsv.gz").write_bytes(gzip.compress(b"d1\tone\n"))
-    (tmp_path / "b.tsv").write_bytes(b"d2\ttwo\n")
-    assert read_texts(tmp_path, ["d1", "d2"]) == {"d1": "one", "d2": "two"}
-
-
-def test_judgments(tmp_path):
-    (tmp_path / "j.gz").write_bytes(gzip.compress(b"q1 a b b\nq1\tb  c b\nq2 a b tie\n"))
-    judgments = read_judgments(tmp_path / "j.gz")
-    assert judgments.queries == ("q1", "q2")
-    assert judgments.docs == ("a", "b", "c")
-    assert judgments.choice.tolist() == [-1, 1, 0]
-    assert judgments.worker.tolist() == [-1, -1, -1]
-
-
-def test_judgments_with_workers(tmp_path):
-    (tmp_path / "j").write_text("q1 a b b w2\nq1 b a b w1\n")
-    judgments = read_judgments(tmp_path / "j")
-    assert [judgments.workers[w] for w in judgments.worker] == ["w2", "w1"]
-
-
-def test_real_judgments(data_dir):
-    judgments = read_judgments(data_dir / "cast19" / "judgments.txt.gz")
-    assert (len(judgments), len(judgments.queries)) == (14573, 171)
-    assert np.all(np.abs(judgments.choice) == 1)
 
 
 def test_a_text_keeps_its_blanks(tmp_path):

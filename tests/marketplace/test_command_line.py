@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.marketplace.people import html_question, offer
+from tests.marketplace.people import html_question
 
 AWS = Path(sys.executable).with_name("aws")
 
@@ -59,10 +59,3 @@ def test_a_requesters_day(market, admin, worker, aws, tmp_path):
     aws("approve-assignment", "--assignment-id", ident, **mine)
     assert aws("get-account-balance", **mine)["AvailableBalance"] == "9999.88"
     assert "does not exist" in aws("delete-hit", "--hit-id", "3NOSUCH", status=255, **mine)
-
-
-def test_lists_are_paged_through_without_keys(market, requester, aws):
-    for i in range(12):
-        offer(requester, RequesterAnnotation=str(i))
-    listed = aws("list-hits", "--page-size", "5", "--endpoint-url", market.endpoint, "--no-sign-request")
-    assert len(listed["HITs"]) == 12

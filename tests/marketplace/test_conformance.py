@@ -180,7 +180,6 @@ UNAVAILABLE = {
         "Active": True,
     },
 }
-NEVER = {"NextToken", "UniqueRequestToken"}
 
 
 @pytest.fixture(scope="module")
