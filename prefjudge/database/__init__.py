@@ -54,11 +54,12 @@ _SERIAL = {
 class Database:
     """A database that any thread may use; each thread has a connection of its own.
 
-    Its ``url`` is ``sqlite:///PATH`` or ``postgresql://USER@HOST/NAME``.
+    Its ``url`` is ``sqlite:///PATH`` or ``postgresql://USER@HOST/NAME``. Its own ``views`` stand in the place
+    of tables, which they call ``{main}NAME``.
     """
 
-    def __init__(self, url: str) -> None:
-        self.url = url
+    def __init__(self, url: str, *, views: Sequence[str] = ()) -> None:
+        self.url, self.views = url, views
         self.dialect = dialect_of(url)
         self._run = sqlite.execute if self.dialect == "sqlite" else postgresql.execute
         self._file = file_of(url)
@@ -235,8 +236,13 @@ class Database:
     def _connect(self) -> Any:
         path = file_of(self.url)
         if path is None:
-            return postgresql.connect(self.url)
-        raw, self.read_only = sqlite.connect(path)
+            raw = postgresql.connect(self.url)
+            main = raw.execute("SELECT quote_ident(current_schema()) || '.'").fetchone()[0]
+        else:
+            raw, self.read_only = sqlite.connect(path)
+            main = "main."
+        for view in self.views:
+            raw.execute(f"CREATE TEMPORARY VIEW {view.replace('{main}', main)}")
         return raw
 
 

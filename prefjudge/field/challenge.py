@@ -271,7 +271,7 @@ def store_pool(
             save_pools(db, pools, pairs)
         save_copies(db, (load_copies(db) if published else NO_COPIES) | copies.about(documents))
         save_texts(db, {key: text for key, text in queries.items() if key in pooled}, shown)
-        save_inputs(db, _with_texts(inputs, shown))
+        save_inputs(db, _with_texts(inputs, shown), whole=imported and not same)
         if not published:  # pairs of published HITs keep the number of votes that they were published with
             _ask_by_design(study, db, published=False)
     return not same

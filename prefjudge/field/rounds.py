@@ -1,5 +1,6 @@
 """What a run drives: the study's pools by a strategy, or an open challenge."""
 
+import time
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -38,7 +39,15 @@ from prefjudge.study.assignments import load_choices
 from prefjudge.study.imports import load_votes
 from prefjudge.study.pools import clear_votes_wanted, is_published, load_copies, load_inputs, load_pools
 from prefjudge.study.progress import Stage, lacking
-from prefjudge.study.store import Study, command, current_target, load_setting, save_setting
+from prefjudge.study.store import (
+    DRIVEN_SINCE,
+    Study,
+    command,
+    current_target,
+    keep_setting,
+    load_setting,
+    save_setting,
+)
 
 
 def find_moves(
@@ -194,6 +203,7 @@ class PoolDrive:
         settled = load_setting(db, "strategy")
         if settled is None:
             clear_votes_wanted(db)
+            keep_setting(db, DRIVEN_SINCE, repr(time.time()))
         if settled is None or taken_out(settled):
             save_setting(db, "strategy", self.name)
         if not load_setting(db, _MODEL):

@@ -40,8 +40,8 @@ from prefjudge.study.people import (
     is_forged,
     load_undecided,
 )
-from prefjudge.study.progress import WHOLE_HIT, Remark, load_disputed, moment, save_disputed
-from prefjudge.study.store import LIVE, Study, note_deleted
+from prefjudge.study.progress import WHOLE_HIT, Remark, load_disputed, save_disputed
+from prefjudge.study.store import LIVE, Study, moment, note_deleted
 from prefjudge.words import many
 
 if TYPE_CHECKING:

@@ -1,6 +1,7 @@
 """A study's best answers: one source for its page, its release, its boards and its challenges."""
 
 import json
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -29,7 +30,7 @@ from prefjudge.reading.files import Notice
 from prefjudge.reading.given import InputFile, paths_of
 from prefjudge.reading.labels import read_qrels, write_qrels
 from prefjudge.reading.unpacking import digest_of_content
-from prefjudge.study.answers import last_version, load_answers, load_open_challenge
+from prefjudge.study.answers import last_version, load_answers, load_open_challenge, save_answers
 from prefjudge.study.hits import HitStatus
 from prefjudge.study.people import load_rehearsal
 from prefjudge.study.pools import load_copies, load_inputs
@@ -41,7 +42,7 @@ from prefjudge.study.progress import (
     load_challenges,
     waiting_pairs,
 )
-from prefjudge.study.store import QRELS_FILE, Study, advised, live_since, save_setting
+from prefjudge.study.store import QRELS_FILE, Study, advised, live_since
 from prefjudge.words import many
 
 
@@ -133,10 +134,10 @@ def load_best_answers(study: Study, notices: list[Notice] | None = None) -> tupl
         version = last_version(db)
         kept, rehearsed_until = load_answers(db, version, PREFERENCE_NAME), live_since(db)
         copies = load_copies(db)
-    if version:
+    if version or (study.until is not None and kept.queries):
         return copies.spread(kept), version
     path = study.folder / QRELS_FILE
-    if not path.is_file() or path.stat().st_mtime < rehearsed_until:
+    if study.until is not None or not path.is_file() or path.stat().st_mtime < rehearsed_until:
         raise lacking(study, Stage.ANSWERED)
     if not path.stat().st_size:
         more = "run" if study.setting("strategy") else "collect"
@@ -188,22 +189,25 @@ def votes_of_answers(
     return votes, HowResolved(rule=rule), notices
 
 
-_HOW = "resolved"
-"""The setting that holds how ``resolve`` made the study's answers, and the digest of their file."""
-
-
-def keep_how_resolved(study: Study, path: Path, how: HowResolved) -> None:
-    """Keep how a study's answers were made: reports, releases and boards resolve them so again."""
+def keep_resolved(study: Study, path: Path, answers: Qrels, how: HowResolved) -> None:
+    """Keep a study's answers and how they were made: reports, releases and boards resolve them so again."""
     told = json.dumps({**asdict(how), "digest": digest_of_content(path)}, sort_keys=True)
     with study.transaction() as db:
-        save_setting(db, _HOW, told)
+        save_answers(db, 0, answers)
+        if told != db.value(_HOW):
+            db.insert("resolved", {"made": time.time(), "how": told})
+
+
+_HOW = "SELECT how FROM resolved ORDER BY made DESC LIMIT 1"
 
 
 def how_resolved(study: Study) -> HowResolved | None:
     """Return how the study's answers were made; None where the file is not the one that ``resolve`` wrote."""
-    path, kept = study.folder / QRELS_FILE, study.setting(_HOW)
-    told = json.loads(kept) if kept else {}
-    if not path.is_file() or told.pop("digest", None) != digest_of_content(path):
+    path = study.folder / QRELS_FILE
+    with study.transaction(write=False) as db:
+        told = json.loads(db.value(_HOW) or "{}")
+    digest = told.pop("digest", None)
+    if digest is None or (study.until is None and not (path.is_file() and digest == digest_of_content(path))):
         return None
     found = HowResolved(**told)
     return replace(

@@ -56,13 +56,14 @@ def check_outputs(
 
 
 def own_file(study: Study, name: str) -> Path | None:
-    """Return the file of this name in a study's folder; None where the folder may only be read."""
-    return study.folder / name if os.access(study.folder, os.W_OK) else None
+    """Return the file of this name in a study's folder; None where it, or the folder, may only be read."""
+    may_write = study.until is None and os.access(study.folder, os.W_OK)
+    return study.folder / name if may_write else None
 
 
 def left_unwritten(study: Study, *names: str) -> tuple[str, ...]:
     """Say what a verb does not write there because the study's folder may only be read."""
-    if own_file(study, "any") is not None:
+    if study.until is not None or own_file(study, "any") is not None:
         return ()
     return (
         f"{' and '.join(names)} not written: {study.folder} may only be read. --out FILE writes elsewhere",

@@ -15,8 +15,7 @@ from prefjudge.field.settle import count_disputes, find_dues, list_disputes, wit
 from prefjudge.show.results import Shown
 from prefjudge.study.assignments import REJECTED, find_worker, load_decisions, save_decision
 from prefjudge.study.money import find_rejection, settle
-from prefjudge.study.progress import moment
-from prefjudge.study.store import LIVE, SANDBOX, Study, command, open_study
+from prefjudge.study.store import LIVE, SANDBOX, Study, command, moment, open_study
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

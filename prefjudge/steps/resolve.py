@@ -40,7 +40,7 @@ from prefjudge.evaluation.measures.measures import Measure, score_matrix
 from prefjudge.evaluation.measures.placings import Placed, compared_pairs, place_candidates
 from prefjudge.evaluation.stability import pooled_documents, redrawn_votings
 from prefjudge.field.trust import check_gates
-from prefjudge.findings.answers import keep_how_resolved, split_runs
+from prefjudge.findings.answers import keep_resolved, split_runs
 from prefjudge.findings.boards import VoteSet
 from prefjudge.findings.judgments import JudgmentInput, fitting_rule, gather_judgments, rival_rule
 from prefjudge.findings.outputs import check_outputs, left_unwritten, own_file, stamp_of, write_stamp
@@ -210,6 +210,7 @@ def resolve(
     measure: OneMeasure | None = None,
     per_query: bool = False,
     seed: Annotated[int, Ge(0)] | None = None,
+    until: str | None = None,
     form: Form | Literal["trec", "pref", "prefs", "values", "jsonl"] = Form.TREC,
     engine: Engine | Literal["files", "spark"] = Engine.FILES,
     out: str | Path | None = None,
@@ -261,6 +262,8 @@ def resolve(
         Give the resolution of each query, too.
     seed : int, optional
         The seed of the samples that give the probabilities; a study has its own.
+    until : str, optional
+        Resolve what a study had by then, the end of a day in UTC or a time, as in `score`.
     form : Form
         What to write: the qrels, or one of the other formats.
     engine : Engine
@@ -291,12 +294,13 @@ def resolve(
             "--sensitivity": sensitivity,
             "--runs": runs,
             "--per-query": per_query,
+            "--until": until,
             "--format": form is not Form.TREC,
         }
         return resolve_tables(
             engine, table, out, rules=names, ties=ties, sparse_rule=sparse_rule, others=options
         )
-    opened = open_study(study)
+    opened = open_study(study, until)
     judgments = maybe(take_judgments, judgments)
     runs, measure = expand(runs) if runs else (), maybe(take_measure, measure)
     out = as_path(out)
@@ -312,7 +316,7 @@ def resolve(
         )
     if with_models and opened is not None:
         notices = (*notices, *check_gates(opened, _counted_models(votes), ungated=ungated))
-    if opened is not None and out is None and form is Form.TREC:
+    if opened is not None and opened.until is None and out is None and form is Form.TREC:
         _refuse_kept_answers(opened)
         out = own_file(opened, QRELS_FILE)
         notices = (*notices, *left_unwritten(opened, QRELS_FILE))
@@ -343,7 +347,7 @@ def resolve(
         _write(out, form, qrels, votes, list(found.values()), chances)
         if kept and opened is not None:
             left, back = _pseudonyms(opened, without), _pseudonyms(opened, with_)
-            keep_how_resolved(opened, out, replace(how, without=left, counted=back))
+            keep_resolved(opened, out, qrels, replace(how, without=left, counted=back))
     return ResolveResult(
         rule=first.rule,
         queries=len(first),

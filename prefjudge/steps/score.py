@@ -352,6 +352,7 @@ def score(
     leaderboard: str | Path | None = None,
     order_by: str | Path | None = None,
     seed: Annotated[int, Ge(0)] | None = None,
+    until: str | None = None,
     engine: Engine | Literal["files", "spark"] = Engine.FILES,
     out: str | Path | None = None,
     plot: str | Path | None = None,
@@ -404,6 +405,9 @@ def score(
         Draw the runs in the order of a board: the name of a label set, or a leaderboard's CSV.
     seed : int, optional
         The seed of what is drawn; a study has its own.
+    until : str, optional
+        Make the board again that a study had at the end of this day in UTC, or at a time: yyyy-mm-dd or
+        yyyy-mm-ddThh:mm. Runs, votes and answers are those of then; study.toml and all files are today's.
     engine : Engine
         What reads the runs: this machine, or a cluster that Spark knows.
     out : Path, optional
@@ -428,7 +432,7 @@ def score(
     plot = as_path(plot)
     example = "prefjudge score STUDY, or: prefjudge score --runs 'runs/*' --qrels FILE"
     need_files("score", example, given=study is not None or bool(runs and (qrels or judgments)))
-    opened = open_study(study)
+    opened = open_study(study, until)
     resolved = resolve_imported(opened) if opened and write else ()
     found = gather(
         opened,

@@ -25,7 +25,6 @@ from prefjudge.study.progress import (
     load_barred,
     load_challenges,
     load_disputed,
-    moment,
     waiting_pairs,
 )
 from prefjudge.study.store import (
@@ -35,6 +34,7 @@ from prefjudge.study.store import (
     command,
     current_target,
     load_setting,
+    moment,
     open_study,
 )
 from prefjudge.words import Rehearsal

@@ -1,14 +1,16 @@
 """The best-known answers, version after version, and the challenges that changed them."""
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from prefjudge.core.copies import labels_of_candidates
 from prefjudge.core.planning.rounds import Duel
-from prefjudge.core.pools import Candidate, answers_of
+from prefjudge.core.pools import Candidate, answers_of, candidates_of
 from prefjudge.core.runs import Qrels
 from prefjudge.database import Connection, row_of
 from prefjudge.study.pools import is_published, load_copies, load_pools
+from prefjudge.study.store import end
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,16 +23,20 @@ class OpenChallenge:
 
 
 def save_answers(db: Connection, version: int, qrels: Qrels) -> None:
-    """Record a version of the best-known answers; an earlier record of it is replaced."""
+    """Record a version of the best-known answers, 0 of what ``resolve`` made; what it was before is kept."""
     # Of the copies of an answer, which files list, the candidate is recorded.
     if copies := load_copies(db):
         qrels = labels_of_candidates(qrels, copies.standing(load_pools(db, newcomers=True)))
-    db.execute("DELETE FROM answers WHERE version = :version", version=version)
+    now, when = set(candidates_of(qrels)), time.time()
+    before = set(db.execute("SELECT query_id, doc_id FROM answers WHERE version = :version", version=version))
+    for query, doc in before - now:
+        which = "version = :version AND query_id = :query AND doc_id = :doc"
+        end(db, "answers", which, when, version=version, query=query, doc=doc)
     db.insert_all(
         "answers",
         (
-            {"version": version, "query_id": qrels.queries[query], "doc_id": qrels.docs[doc]}
-            for query, doc in zip(qrels.query.tolist(), qrels.doc.tolist(), strict=True)
+            {"version": version, "query_id": query, "doc_id": doc, "made": when}
+            for query, doc in sorted(now - before)
         ),
     )
 

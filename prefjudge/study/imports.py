@@ -1,5 +1,6 @@
 """What came from elsewhere: imported votes, models' replies, and what a log of votes carries beside them."""
 
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -164,11 +165,25 @@ def _assignments(
         yield {**row_of(one), **of_here, "layout": 0, "collected": record.imported}
 
 
-def add_pooled(db: Connection, rows: Iterable[tuple[str, str, str]]) -> None:
-    """Add candidates to the pools: query, document, and what contributed it."""
+Contribution: TypeAlias = tuple[str, str, str]
+
+
+def add_pooled(
+    db: Connection, rows: Iterable[Contribution], since: Mapping[Contribution, float] | None = None
+) -> None:
+    """Add candidates to the pools: query, document, what contributed it; ``since`` is when, if not now."""
+    now, dates = time.time(), since or {}
     db.insert_all(
         "pooled",
-        ({"query_id": query, "doc_id": doc, "source": source} for query, doc, source in rows),
+        (
+            {
+                "query_id": query,
+                "doc_id": doc,
+                "source": source,
+                "added": dates.get((query, doc, source), now),
+            }
+            for query, doc, source in rows
+        ),
         "ON CONFLICT (query_id, doc_id, source) DO NOTHING",
     )
 
@@ -180,18 +195,22 @@ def pooled_by(db: Connection) -> set[str]:
 
 def join_pool(db: Connection, rows: Iterable[tuple[str, str, str]], pairs: Iterable[PairKey]) -> None:
     """Replace the pool of runs and qrels beside the candidates and pairs of imported votes, which stay."""
+    columns = db.execute("SELECT query_id, doc_id, source, added FROM pooled")
+    since = {(query, doc, source): added for query, doc, source, added in columns}
     db.executemany("DELETE FROM pooled WHERE source = :name", [{"name": name} for name in pooled_by(db)])
-    db.execute("DELETE FROM inputs")
     voted = db.execute("SELECT DISTINCT query_id, left_id, right_id FROM judgments")
-    add_pooled(db, rows)
+    add_pooled(db, rows, since)
     db.execute(  # what votes had from nowhere, and a run or the labels have now
         "DELETE FROM pooled WHERE source = '' AND EXISTS (SELECT 1 FROM pooled AS named"
         " WHERE named.source <> '' AND named.query_id = pooled.query_id AND named.doc_id = pooled.doc_id)"
     )
     members = set(db.execute("SELECT query_id, doc_id FROM pooled"))
     docs = dict.fromkeys((query, doc) for query, *both in voted for doc in both)
-    add_pooled(db, ((query, doc, "") for query, doc in docs if (query, doc) not in members))
+    add_pooled(db, ((query, doc, "") for query, doc in docs if (query, doc) not in members), since)
     members |= {*docs}
+    now, left = time.time(), since.keys() - set(db.execute("SELECT query_id, doc_id, source FROM pooled"))
+    former = ((dict(zip(_CANDIDATE, key, strict=True)), since[key]) for key in sorted(left))
+    db.insert_all("former_pooled", ({**row, "added": added, "gone": now} for row, added in former))
     gone = [
         {"id": number}
         for number, query, a, b in db.execute("SELECT pair_id, query_id, doc_a, doc_b FROM pairs")
@@ -324,6 +343,7 @@ CARRIED: Mapping[str, Carried] = {
         texts=("query_id", "doc_id"),
         numbers=("version",),
         key=("version", "query_id", "doc_id"),
+        where="version > 0",
     ),
 }
 """By what a log calls a row; a table stands after those that it refers to."""

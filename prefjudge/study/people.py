@@ -2,6 +2,7 @@
 
 import logging
 import re
+import time
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -9,7 +10,7 @@ from enum import StrEnum
 from prefjudge.database import Connection, Value, in_list
 from prefjudge.errors import PrefjudgeError
 from prefjudge.study.hits import HitStatus
-from prefjudge.study.store import COUNTED, VOTES, WORK, Study, current_target
+from prefjudge.study.store import COUNTED, VOTES, WORK, Study, current_target, end
 from prefjudge.words import Rehearsal, many
 
 _LOG = logging.getLogger("prefjudge")
@@ -206,12 +207,12 @@ def load_voters(db: Connection, target: str) -> dict[int, set[str]]:
 
 
 def _forget_drops(db: Connection, target: str, which: str, **values: Value) -> None:
-    db.execute(
-        "DELETE FROM drops WHERE judgment_id IN (SELECT j.judgment_id FROM drops d JOIN judgments j "
-        "USING (judgment_id) JOIN assignments a USING (assignment_id) JOIN hits h USING (hit_key) "
-        f"WHERE h.target = :target AND {which})",
-        {"target": target, **values},
+    these = (
+        "judgment_id IN (SELECT j.judgment_id FROM drops d JOIN judgments j USING (judgment_id) "
+        "JOIN assignments a USING (assignment_id) JOIN hits h USING (hit_key) "
+        f"WHERE h.target = :target AND {which})"
     )
+    end(db, "drops", these, time.time(), target=target, **values)
 
 
 def load_active(db: Connection, target: str) -> set[str]:

@@ -1,6 +1,7 @@
 """The study's inputs, pools, texts, pairs and gold pairs."""
 
 import json
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
@@ -51,6 +52,7 @@ def save_pools(db: Connection, pools: Pools, pairs: Pairs) -> None:
             )
     for table in ("inputs", "pooled", "model_votes", "pairs"):
         db.execute(f"DELETE FROM {table}")
+    now = time.time()
     db.insert_all(
         "pooled",
         (
@@ -58,6 +60,7 @@ def save_pools(db: Connection, pools: Pools, pairs: Pairs) -> None:
                 "query_id": pools.queries[pools.query[row]],
                 "doc_id": pools.docs[pools.doc[row]],
                 "source": pools.sources[source],
+                "added": now,
             }
             for row, source in zip(pools.source_row.tolist(), pools.source.tolist(), strict=True)
         ),
@@ -78,10 +81,17 @@ def _pair(number: int, query: str, doc_a: str, doc_b: str, votes: int = 0) -> di
     return {"pair_id": number, "query_id": query, "doc_a": doc_a, "doc_b": doc_b, "votes": votes}
 
 
-def save_inputs(db: Connection, inputs: Iterable[InputFile]) -> None:
-    """Record the files that the study is made from; one of the same kind and name is replaced in place."""
-    files = {(file.kind, file.name): file for file in inputs}
-    places = {(kind, name): place for kind, name, place in db.execute("SELECT kind, name, place FROM inputs")}
+def save_inputs(db: Connection, inputs: Iterable[InputFile], *, whole: bool = False) -> None:
+    """Record the files that the study is made from; one of the same kind and name is replaced in place.
+
+    If they are the ``whole``, the others are forgotten.
+    """
+    files, now = {(file.kind, file.name): file for file in inputs}, time.time()
+    rows = db.execute("SELECT kind, name, digest, place, added FROM inputs")
+    since = {(kind, name, digest): added for kind, name, digest, _, added in rows}
+    places = {} if whole else {(kind, name): place for kind, name, _, place, _ in rows}
+    if whole:
+        db.execute("DELETE FROM inputs")
     fresh = enumerate((key for key in files if key not in places), start=max(places.values(), default=0) + 1)
     places |= {key: place for place, key in fresh}
     db.executemany(
@@ -90,7 +100,10 @@ def save_inputs(db: Connection, inputs: Iterable[InputFile]) -> None:
     )
     db.insert_all(
         "inputs",
-        ({**row_of(file), "place": places[key]} for key, file in files.items()),
+        (
+            {**row_of(file), "place": places[key], "added": since.get((*key, file.digest), now)}
+            for key, file in files.items()
+        ),
         "ON CONFLICT (kind, path) DO NOTHING",
     )
 
@@ -148,10 +161,19 @@ def _keep_shown(kind: str, now: dict[str, T], before: Mapping[str, T], way: str 
 
 def save_copies(db: Connection, copies: Copies) -> None:
     """Record which documents are copies of each other, in the place of what was recorded."""
+    # Each is a copy of the one that was known first, so that those of a day are what was known by then.
+    now, since = time.time(), dict[str, float]()
+    for doc, head, added in db.execute("SELECT doc_id, copy_of, added FROM copies"):
+        since |= {one: min(added, since.get(one, now)) for one in (doc, head)}
     db.execute("DELETE FROM copies")
+    ordered = [sorted(group, key=lambda doc: (since.get(doc, now), doc)) for group in copies.groups]
     db.insert_all(
         "copies",
-        ({"doc_id": doc, "copy_of": group[0]} for group in copies.groups for doc in group[1:]),
+        (
+            {"doc_id": doc, "copy_of": head, "added": since.get(doc, now)}
+            for head, *others in ordered
+            for doc in others
+        ),
     )
 
 

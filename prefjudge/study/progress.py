@@ -6,7 +6,6 @@ Everything is counted at one target: the given one, or else the one whose work i
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
@@ -21,6 +20,7 @@ from prefjudge.study.store import (
     command,
     current_target,
     load_setting,
+    moment,
 )
 from prefjudge.words import many
 
@@ -100,7 +100,7 @@ def count_answers(db: Connection) -> dict[int, tuple[int, int]]:
     return {
         version: (queries, answers)
         for version, queries, answers in db.execute(
-            "SELECT version, count(DISTINCT query_id), count(*) FROM answers "
+            "SELECT version, count(DISTINCT query_id), count(*) FROM answers WHERE version > 0 "
             "GROUP BY version ORDER BY version"
         )
     }
@@ -179,11 +179,6 @@ def first_answers_since(db: Connection) -> str | None:
         target=current_target(db),
     )
     return None if last is None else moment(last)
-
-
-def moment(seconds: float) -> str:
-    """Return a time as people read it."""
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
 
 
 _IMPOSSIBLE = (

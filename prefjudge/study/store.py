@@ -3,14 +3,16 @@
 import json
 import os
 import re
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from prefjudge.database import Connection, Database, file_of, redacted
-from prefjudge.errors import ConfigError, StudyError, quoted
+from prefjudge.database import Connection, Database, Value, file_of, redacted
+from prefjudge.errors import ConfigError, InputError, StudyError, quoted
 from prefjudge.study.values import parse_money, read_values
 
 if TYPE_CHECKING:
@@ -27,6 +29,8 @@ BEING_UPDATED = "is being brought up to date"
 """The reason for a store that existed when `store recover` began."""
 HAPPENED = "happened elsewhere"
 """What the last look found that a person did where the people come from, as a JSON list of sentences."""
+DRIVEN_SINCE = "driven since"
+"""Set to when the study got its strategy."""
 COPIED = "copied"
 """Set in a backup: when it was made, in UTC."""
 
@@ -102,15 +106,17 @@ class Study:
         The study's folder, made by :func:`create`.
     recovering : bool
         Open a new store if the old one is lost; until it is rebuilt, nothing is published or paid.
+    until : float, optional
+        Open it as it stood then, to be read alone.
     """
 
-    def __init__(self, folder: str | Path, *, recovering: bool = False) -> None:
+    def __init__(self, folder: str | Path, *, recovering: bool = False, until: float | None = None) -> None:
         if not isinstance(folder, str | Path):
             given = type(folder).__name__
             raise StudyError(
                 f"a study is opened by its folder, not by {given}", "Give the path of its folder."
             )
-        self.folder = Path(folder)
+        self.folder, self.until = Path(folder), until
         self._recovering = recovering
         self._snapshot: Connection | None = None
         if self.folder.is_file():
@@ -141,7 +147,21 @@ class Study:
             refuse_lost(self.folder, database)
         database.migrate(STEPS)
         self._claim(database)
-        return database
+        return database if self.until is None else self._past(database, self.until)
+
+    def _past(self, database: Database, until: float) -> Database:
+        """Return the store as it stood."""
+        with database.transaction(write=False) as db:
+            first = db.value("SELECT min(collected) FROM assignments")
+        database.close()
+        if first is None or first > until:
+            when = "none has come yet" if first is None else f"the first came on {moment(first)}"
+            raise StudyError(
+                f"{self.folder} had no judgments by {moment(until)}: {when}",
+                "Give a later time. Imported votes came when they were imported: what a board's log has from "
+                "before is in Git (docs/board.md).",
+            )
+        return Database(database.url, views=views_of(until))
 
     @property
     def _id(self) -> str:
@@ -182,7 +202,9 @@ class Study:
         if self._snapshot is not None:
             yield
             return
-        own = Database(self.database.url)  # a connection of its own: this thread can still write by the other
+        own = Database(
+            self.database.url, views=self.database.views
+        )  # a connection of its own: this thread can still write by the other
         with closing(own), own.transaction(write=False) as db:
             self._snapshot = db
             try:
@@ -196,6 +218,8 @@ class Study:
         if self._snapshot is not None and not write:
             yield self._snapshot
             return
+        if write and self.until is not None:
+            raise StudyError(f"{self.folder}, as it stood, can only be read", "Leave out --until.")
         with self.database.transaction(write=write) as db:
             yield db
 
@@ -271,12 +295,33 @@ class Study:
 
 
 @overload
-def open_study(study: str | Path | Study) -> Study: ...
+def open_study(study: str | Path | Study, until: str | None = None) -> Study: ...
 @overload
-def open_study(study: str | Path | Study | None) -> Study | None: ...
-def open_study(study: str | Path | Study | None) -> Study | None:
+def open_study(study: str | Path | Study | None, until: str | None = None) -> Study | None: ...
+def open_study(study: str | Path | Study | None, until: str | None = None) -> Study | None:
     """Return the study that a verb is given: opened here, or already by a verb that calls it."""
+    if until is not None:
+        if study is None:
+            raise InputError("--until is about a study, and none is given", "Name the study.")
+        return Study(study.folder if isinstance(study, Study) else study, until=moment_of(until))
     return study if study is None or isinstance(study, Study) else Study(study)
+
+
+def moment_of(text: str) -> float:
+    """Return the time that ``--until`` names: the end of a day in UTC, or a time of the day."""
+    try:
+        when = datetime.fromisoformat(text)
+    except ValueError:
+        raise InputError(
+            f"--until {text}: neither a day nor a time", "Write it as yyyy-mm-dd, or yyyy-mm-ddThh:mm."
+        ) from None
+    whole = timedelta(days=1, microseconds=-1) if len(text) <= len("yyyy-mm-dd") else timedelta()
+    return ((when if when.tzinfo else when.replace(tzinfo=UTC)) + whole).timestamp()
+
+
+def moment(seconds: float) -> str:
+    """Return a time as people read it."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
 
 
 def new_key() -> str:
@@ -465,7 +510,67 @@ STEPS = [
     """,
     "ALTER TABLE passages ADD COLUMN shown TEXT NOT NULL DEFAULT ''",
     "ALTER TABLE inputs ADD COLUMN place BIGINT NOT NULL DEFAULT 0",
+    """
+    ALTER TABLE inputs ADD COLUMN added DOUBLE PRECISION NOT NULL DEFAULT 0;
+    ALTER TABLE pooled ADD COLUMN added DOUBLE PRECISION NOT NULL DEFAULT 0;
+    ALTER TABLE copies ADD COLUMN added DOUBLE PRECISION NOT NULL DEFAULT 0;
+    ALTER TABLE answers ADD COLUMN made DOUBLE PRECISION NOT NULL DEFAULT 0;
+    UPDATE answers SET made =
+        coalesce((SELECT concluded FROM challenges WHERE challenge = answers.version - 1), 0);
+    CREATE TABLE former_answers (
+        version BIGINT NOT NULL, query_id TEXT NOT NULL, doc_id TEXT NOT NULL,
+        made DOUBLE PRECISION NOT NULL, gone DOUBLE PRECISION NOT NULL
+    );
+    CREATE TABLE former_pooled (
+        query_id TEXT NOT NULL, doc_id TEXT NOT NULL, source TEXT NOT NULL,
+        added DOUBLE PRECISION NOT NULL, gone DOUBLE PRECISION NOT NULL
+    );
+    CREATE TABLE former_drops (
+        judgment_id BIGINT NOT NULL, reason TEXT NOT NULL,
+        dropped DOUBLE PRECISION NOT NULL, gone DOUBLE PRECISION NOT NULL
+    );
+    CREATE TABLE resolved (made DOUBLE PRECISION PRIMARY KEY, how TEXT NOT NULL);
+    INSERT INTO resolved SELECT 0, value FROM settings WHERE key = 'resolved';
+    DELETE FROM settings WHERE key = 'resolved'
+    """,
 ]
+
+
+def views_of(until: float) -> tuple[str, ...]:
+    """Return what a study's tables held at a time, as views: what came later is left out."""
+    here = f"AS SELECT * FROM {{main}}%s WHERE %s <= {until!r}"
+    dated = {"inputs": "added", "copies": "added", "hits": "published", "barred": "barred"}
+    dated |= {"imports": "imported", "assignments": "collected", "resolved": "made"}
+    began = f"IN (SELECT challenge FROM {{main}}challenges WHERE %s <= {until!r})"
+    return (
+        *(f"{table} {here % (table, column)}" for table, column in dated.items()),
+        f"judgments AS SELECT * FROM {{main}}judgments WHERE assignment_id IN "
+        f"(SELECT assignment_id FROM {{main}}assignments WHERE collected <= {until!r})",
+        *(
+            f"{table} AS SELECT {columns}, {since} FROM {{main}}{table} WHERE {since} <= {until!r} UNION ALL "
+            f"SELECT {columns}, {since} FROM {{main}}former_{table} WHERE {since} <= {until!r} "
+            f"AND gone > {until!r}"
+            for table, columns, since in (
+                ("pooled", "query_id, doc_id, source", "added"),
+                ("drops", "judgment_id, reason", "dropped"),
+                ("answers", "version, query_id, doc_id", "made"),
+            )
+        ),
+        f"challenges AS SELECT challenge, strategy, started, "
+        f"CASE WHEN concluded <= {until!r} THEN concluded END AS concluded "
+        f"FROM {{main}}challenges WHERE started <= {until!r}",
+        f"challengers AS SELECT * FROM {{main}}challengers WHERE challenge {began % 'started'}",
+        f"duels AS SELECT * FROM {{main}}duels WHERE challenge {began % 'concluded'}",
+        f"settings AS SELECT * FROM {{main}}settings WHERE key NOT IN ('strategy', 'strategy model') OR "
+        f"NOT EXISTS (SELECT 1 FROM {{main}}settings WHERE key = '{DRIVEN_SINCE}' "
+        f"AND CAST(value AS DOUBLE PRECISION) > {until!r})",
+        # Of pairs it is not kept when they were asked for: those of HITs were, as long as no later ones are.
+        f"pairs AS SELECT pair_id, query_id, doc_a, doc_b, CASE WHEN NOT EXISTS "
+        f"(SELECT 1 FROM {{main}}hits WHERE published > {until!r}) THEN votes WHEN pair_id IN "
+        f"(SELECT pair_id FROM {{main}}slots JOIN {{main}}hits USING (hit_key) WHERE published <= {until!r} "
+        f"AND pair_id IS NOT NULL) THEN CASE WHEN votes > 0 THEN votes ELSE 1 END ELSE 0 END AS votes "
+        f"FROM {{main}}pairs",
+    )
 
 
 DELETED_FILE = "deleted-hits.txt"
@@ -601,7 +706,17 @@ def forget_answers(db: Connection, target: str) -> None:
     """Delete the answers that were found at another target, when the first HIT is published at this one."""
     # Call this before the HIT is saved: from then on the current target is the new one.
     if _leaves(db, target):
-        db.execute("DELETE FROM answers")
+        end(db, "answers", "version >= 0", time.time())
+
+
+def end(db: Connection, table: str, which: str, when: float, **values: Value) -> None:
+    """Take rows out of a table, which keeps beside it what held until then."""
+    columns = {"answers": "version, query_id, doc_id, made", "drops": "judgment_id, reason, dropped"}[table]
+    db.execute(
+        f"INSERT INTO former_{table} ({columns}, gone) SELECT {columns}, :gone FROM {table} WHERE {which}",
+        {"gone": when, **values},
+    )
+    db.execute(f"DELETE FROM {table} WHERE {which}", values)
 
 
 def _leaves(db: Connection, target: str) -> bool:

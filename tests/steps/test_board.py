@@ -54,8 +54,10 @@ def answers_of(study: Path) -> dict[str, object]:
     """All versions of the answers, and how each was found."""
     stored = contents(study)
     with Study(study).transaction(write=False) as db:
-        for table in ("answers", "duels", "challengers"):
+        for table in ("duels", "challengers"):
             stored[table] = sorted(db.execute(f"SELECT * FROM {table}"), key=repr)
+        for table, key in (("answers", "version"), ("pooled", "source")):  # without the times of this store
+            stored[table] = sorted(db.execute(f"SELECT query_id, doc_id, {key} FROM {table}"))
     kept = ("answers", "duels", "challengers", "pooled", "pairs")
     return {table: stored[table] for table in kept}
 
@@ -267,7 +269,7 @@ def test_a_log_of_what_is_not_judged_yet_makes_the_study_again(tmp_path: Path) -
     made = import_votes(tmp_path / "again", tmp_path / "log.jsonl", **texts)
     assert (made.votes, made.read_as) == (0, "board-log")
     first, again = (contents(tmp_path / name) for name in ("first", "again"))
-    for table in ("pooled", "pairs", "queries", "passages"):
-        assert first[table] == again[table], table
+    for table, columns in (("pooled", 3), ("pairs", 5), ("queries", 2), ("passages", 3)):
+        assert [row[:columns] for row in first[table]] == [row[:columns] for row in again[table]], table
     assert first["passages"]
     assert extend_log(Study(tmp_path / "again"), tmp_path / "log.jsonl") == 0

@@ -204,14 +204,14 @@ def test_a_published_pool_keeps_copies_that_people_compared(files: Path, tmp_pat
     made = pooled(files, study)
     with Study(study).transaction() as db:  # as an earlier version pooled them, and asked for votes
         db.execute("DELETE FROM copies")
-        db.execute(f"INSERT INTO pooled VALUES ('q1', '{A}', 'one')")
+        db.execute(f"INSERT INTO pooled VALUES ('q1', '{A}', 'one', 0)")
         db.execute(f"DELETE FROM pooled WHERE doc_id = '{B}' AND source = 'one'")
         known = sorted({doc for (doc,) in db.execute("SELECT doc_id FROM pooled WHERE query_id = 'q1'")})
         db.execute("DELETE FROM pairs")
         pairs = [(a, b) for a in known for b in known if a < b]
         for number, (a, b) in enumerate(pairs, 1):
             db.execute(f"INSERT INTO pairs VALUES ({number}, 'q1', '{a}', '{b}', 1)")
-        db.execute("INSERT INTO answers VALUES (1, 'q1', :doc)", doc=B)
+        db.execute("INSERT INTO answers VALUES (1, 'q1', :doc, 0)", doc=B)
     assert made.pairs < len(pairs)
     again = pooled(files, study)
     assert (again.changed, again.copies) == (False, 0)

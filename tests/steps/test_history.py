@@ -2,18 +2,23 @@
 
 import json
 import shutil
+import time
 from collections import Counter
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from prefjudge import agreement, gold, init, report, run, score, status
+from prefjudge import agreement, gold, import_votes, init, pool, report, resolve, run, score, status
+from prefjudge.errors import InputError, StudyError
 from prefjudge.field.history import history
+from prefjudge.study.assignments import save_barred
+from prefjudge.study.people import _forget_drops
 from prefjudge.study.store import Study
 from tests.cli.conftest import prefjudge
 from tests.marketplace.conftest import cluster as cluster
 from tests.marketplace.postgres import Cluster
-from tests.steps.conftest import COLLECTION
+from tests.steps.conftest import COLLECTION, contents
 from tests.steps.test_run import HONEST, RUNS, answers, pool_runs, young_study
 from tests.steps.test_run import young as young  # the fixture
 
@@ -130,7 +135,7 @@ def test_a_query_that_was_settled_later_is_a_change_without_a_duel(
 ) -> None:
     challenged = shutil.copytree(once_challenged, tmp_path / "study")
     with Study(challenged).transaction() as db:
-        db.execute("INSERT INTO answers VALUES (2, 'late', 'd-late')")
+        db.execute("INSERT INTO answers VALUES (2, 'late', 'd-late', 0)")
     late = next(change for change in history(challenged).versions[1].changes if change.query_id == "late")
     assert (late.before, late.after) == ((), ("d-late",))
     line = next(
@@ -168,9 +173,86 @@ def test_the_history_is_read_from_postgresql(tmp_path: Path, cluster: Cluster) -
     pool_runs(study, RUNS[:3])
     gold(study, accept=True, file=COLLECTION / "gold.tsv")
     run(study, strategy="round-robin:1", **HONEST)  # type: ignore[arg-type]
+    board, before = board_of(study), datetime.now(UTC).isoformat()
     pool_runs(study, RUNS[3:], challenge=True)
     assert status(study, history=True).challenge is not None
     result = run(study, **HONEST)  # type: ignore[arg-type]
     first, second = history(study).versions
     assert first.made is not None
     assert (second.duels, second.moved) == (result.duels, result.moved)
+    assert board_of(study, "--until", before) == board
+
+
+def board_of(study: Path, *words: str) -> tuple[str, bytes, str]:
+    """What `score` prints of a study, all of it, the table that it writes, and what it says."""
+    out = study.parent / "board.csv"
+    told = prefjudge("score", study, "--measure", "RR@10", "--details", "--out", out, *words)
+    notes = [line for line in told.stderr.splitlines(keepends=True) if not line.startswith(("wrote", "next"))]
+    return told.stdout, out.read_bytes(), "".join(notes)
+
+
+def test_the_board_of_any_day_is_made_again_byte_for_byte(driven: Path) -> None:
+    days = {}
+
+    def the_day_ends() -> None:
+        days[datetime.now(UTC).isoformat()] = board_of(driven)
+
+    the_day_ends()
+    pool_runs(driven, RUNS[3:5], challenge=True)
+    the_day_ends()  # while the new runs wait
+    run(driven, **HONEST)  # type: ignore[arg-type]
+    the_day_ends()
+    pool_runs(driven, RUNS[5:], challenge=True)
+    run(driven, **HONEST)  # type: ignore[arg-type]
+    with Study(driven).transaction() as db:
+        (worker,) = db.execute("SELECT worker_id FROM judgments ORDER BY judgment_id LIMIT 1")[0]
+        save_barred(db, "sandbox", worker, "a doubt", time.time())
+        db.execute(
+            "INSERT INTO drops SELECT judgment_id, 'screening', :now FROM judgments WHERE worker_id = :who",
+            now=time.time(), who=worker,
+        )  # fmt: skip
+    the_day_ends()
+    with Study(driven).transaction() as db:
+        _forget_drops(db, "sandbox", "d.reason = 'screening'")
+    the_day_ends()
+    boards = [*days.values()]
+    assert len({printed for printed, _, _ in boards}) == 5, "each day has another board"
+    assert "not judged yet" in boards[1][0] + boards[1][2]
+    before = contents(driven), sorted(path.name for path in driven.iterdir())
+    for day, board in days.items():
+        assert board_of(driven, "--until", day) == board
+    assert board_of(driven, "--until", "2199-12-31") == boards[-1]
+    assert (contents(driven), sorted(path.name for path in driven.iterdir())) == before
+    first = resolve(driven, until=next(iter(days)))
+    assert (first.judgments, first.out) == (resolve(driven, until=[*days][1]).judgments, None)
+    assert first.judgments < resolve(driven, until=[*days][2]).judgments
+    with pytest.raises(StudyError, match=r"had no judgments by 2020-01-01T23:59:59.*the first came on"):
+        score(driven, until="2020-01-01")
+    with pytest.raises(InputError, match="--until yesterday: neither a day nor a time"):
+        score(driven, until="yesterday")
+    with pytest.raises(InputError, match="--until is about a study"):
+        score(runs=[*RUNS], qrels=[COLLECTION / "qrels.txt"], until="2020-01-01")
+    with pytest.raises(StudyError, match="can only be read"):
+        Study(driven, until=time.time()).transaction().__enter__()
+
+
+def test_boards_of_answers_that_resolve_wrote_are_made_again(tmp_path: Path) -> None:
+    study, labels, texts = tmp_path / "study", tmp_path / "labels.qrels", tmp_path / "texts.tsv"
+    texts.write_text("".join(f"d{n}\ttext {n if n != 4 else 3}\n" for n in range(1, 6)))  # d4 copies d3
+    (tmp_path / "queries.tsv").write_text("q1\twhat\n")
+    labels.write_text("q1 0 d1 1\n")
+    days = {}
+    votes = (["d1 d2 d1 ann", "d2 d3 d2 ann"], ["d3 d1 d3 ben", "d3 d1 d3 cy"], ["d5 d3 d5 ben"])
+    for month, (lines, rule) in enumerate(zip(votes, ([], ["most-wins"], []), strict=True), 1):
+        run_file, file = tmp_path / f"run{month}.txt", tmp_path / f"votes{month}.txt"
+        ranked = " ".join(f"d{n}" for n in (month, 3 + month % 2, 5)).split()
+        run_file.write_text("".join(f"q1 Q0 {d} {n} {9 - n} run{month}\n" for n, d in enumerate(ranked)))
+        file.write_text("".join(f"q1 {line}\n" for line in lines))
+        import_votes(study, file)
+        runs = [tmp_path / f"run{n}.txt" for n in range(1, month + 1)]
+        pool(study, runs=runs, qrels=labels, queries=tmp_path / "queries.tsv", collection=texts, depth=2)
+        resolve(study, rule=rule)
+        days[datetime.now(UTC).isoformat()] = board_of(study)
+    assert len({*days.values()}) == 3
+    for day, board in days.items():
+        assert board_of(study, "--until", day) == board
