@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def judge(call: Callable[..., Any], *, worth: bool, json: Json = False) -> None:
-    """Print what the model chose, and what it cost; or what models' votes are worth."""
+    """Print what the model chose; or what models' votes are worth."""
     with progress("judging") as bar:
         result = call(progress=bar, tell=say)
     notice(result.notices)
@@ -41,13 +41,11 @@ def judge(call: Callable[..., Any], *, worth: bool, json: Json = False) -> None:
 
 def _show_judge(result: "JudgeResult") -> None:
     found = result.comparison
-    tokens = result.prompt_tokens + result.reply_tokens
     say(
         f"{result.model}: {many(found.pairs, 'pair')}; {many(result.asked, 'question')} asked now, "
         f"{result.replies:,} in all"
     )
-    cost = f"${result.cost}" if result.cost or not tokens else "not known, as no price was given,"
-    say(f"cost                     {cost} for {many(tokens, 'token')}")
+    say(f"tokens                   {result.prompt_tokens:,} sent, {result.reply_tokens:,} received")
     say(f"no verdict               {_percent(found.ties, found.pairs)}, by the order alone {found.flips:,}")
     say(f"first passage preferred  {_percent(found.first_side, found.answers)}")
     of_votes = " of their votes" if found.compared else ""

@@ -60,7 +60,7 @@ USUAL = {
         "shallow-pooling --runs 'runs/*' --qrels qrels.txt --simulate --out paper",
         "out init study runs qrels judgments leaderboard simulate details json",
     ),
-    "judge": Usual("my-study --worth", "url model worth most most_cost prompt_price reply_price json"),
+    "judge": Usual("my-study --worth", "url model worth most json"),
     "workers": Usual("my-study", "judgments ids hold forget export unpaid details json"),
     "pay": Usual("my-study --dry-run"),
     "reject": Usual("my-study"),

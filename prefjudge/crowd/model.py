@@ -3,9 +3,8 @@
 import json
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import urllib3
 
@@ -19,7 +18,7 @@ _PATIENCE = 120.0
 """Seconds for all attempts at one question: enough to wait out a limit of requests a minute."""
 _MOST_TOKENS = 10**9
 """No prompt or reply takes more; a larger count is not one."""
-REPLY_TOKENS = 16
+_REPLY_TOKENS = 16
 """One would do for the asked digit, but "Passage 1 is worse than Passage 2" cut short would read as 1."""
 
 
@@ -30,16 +29,6 @@ class Reply:
     text: str
     prompt_tokens: int
     reply_tokens: int
-
-
-class Request(Protocol):
-    """A request that is about to be sent, for which money has been reserved."""
-
-    def release(self) -> None:
-        """Take the reservation back: the endpoint did nothing."""
-
-    def settle(self, reply: Reply) -> None:
-        """Replace what was reserved by what the reply cost, and store the reply."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,24 +62,21 @@ class ChatModel:
             self._headers["Authorization"] = f"Bearer {key}"
         self._http = urllib3.PoolManager(maxsize=64, retries=False)
 
-    def ask(self, prompt: str, request: Callable[[], AbstractContextManager[Request]]) -> Reply:
+    def ask(self, prompt: str) -> Reply:
         """Return the model's reply; raises CrowdError where it refuses, or stays busy or out of reach."""
-        # `request` opens a request, in which the prompt is sent once: its cost is reserved before, and
-        # settled or released after.
         body = json.dumps(
             {
                 "model": self.name,
                 "messages": [{"role": "user", "content": prompt}],
                 "temperature": 0,
-                "max_tokens": REPLY_TOKENS,
+                "max_tokens": _REPLY_TOKENS,
             }
         ).encode()
         spent, attempt = 0.0, 0
         while self._given_up is None:
             attempt += 1
-            with request() as sent:
-                begun = time.monotonic()  # waiting for the reservation does not count against the endpoint
-                found = self._try(body, sent, _PATIENCE - spent)
+            begun = time.monotonic()
+            found = self._try(body, _PATIENCE - spent)
             if isinstance(found, Reply):
                 return found
             wait = 0.5 * 2 ** (attempt - 1) if found.wait is None else found.wait
@@ -109,23 +95,18 @@ class ChatModel:
                 spent += wait
         raise self._given_up
 
-    def _try(self, body: bytes, request: Request, seconds: float) -> Reply | _Trouble:
-        """Send a prompt once. A request without an answer may have been billed, and stays reserved."""
+    def _try(self, body: bytes, seconds: float) -> Reply | _Trouble:
+        """Send a prompt once."""
         try:
             answer = self._send(body, seconds)
         except (urllib3.exceptions.NewConnectionError, urllib3.exceptions.ConnectTimeoutError):
-            request.release()
             return _Trouble(what="no connection")
         except urllib3.exceptions.TimeoutError:
             return _Trouble(what="no answer in time")
         except urllib3.exceptions.HTTPError as error:
             return _Trouble(what=type(error).__name__)
         if answer.status == 200:
-            reply = _read(self._url, answer)
-            request.settle(reply)
-            return reply
-        if 300 <= answer.status < 500 or answer.status == 503:  # other 5xx may come from a gateway, too late
-            request.release()
+            return _read(self._url, answer)
         if answer.status != 429 and answer.status < 500:
             raise CrowdError(
                 f"{self._url} refused: {answer.status} {answer.data[:200].decode(errors='replace')}",
@@ -184,5 +165,5 @@ def _read(url: str, answer: Any) -> Reply:
 
 
 def _count(tokens: object) -> int | None:
-    """Return a valid count of tokens, or None: a count of -100 would raise the limit."""
+    """Return a valid count of tokens, or None."""
     return tokens if type(tokens) is int and 0 <= tokens <= _MOST_TOKENS else None

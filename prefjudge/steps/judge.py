@@ -3,14 +3,11 @@
 import hashlib
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from contextlib import contextmanager
 from dataclasses import dataclass
-from decimal import Decimal
-from functools import partial
 from pathlib import Path
-from threading import Condition, Lock
+from threading import Lock
 from typing import TYPE_CHECKING, Annotated
 
 from annotated_types import Ge, Interval
@@ -28,7 +25,7 @@ from prefjudge.core.judgments import (
     read_choice,
     split_models,
 )
-from prefjudge.errors import BudgetError, CrowdError, InputError, StudyError, quoted
+from prefjudge.errors import CrowdError, InputError, StudyError, quoted
 from prefjudge.evaluation.models import (
     FEW_PEOPLE,
     LEAST_JUDGED,
@@ -49,28 +46,22 @@ from prefjudge.study.assignments import load_choices
 from prefjudge.study.hits import asked_design
 from prefjudge.study.imports import (
     TokenCount,
-    count_reserved,
     count_tokens,
-    drop_reservation,
-    hold_reservations,
     load_reply,
     load_votes,
-    longest_reply,
     save_reply,
-    save_reservation,
     save_votes,
 )
 from prefjudge.study.people import load_rehearsal
 from prefjudge.study.pools import load_inputs, load_pairs_by_number, load_queries, load_shown
 from prefjudge.study.progress import Stage, lacking
 from prefjudge.study.store import Study, open_study
-from prefjudge.study.values import Dollars
-from prefjudge.words import Rehearsal, many
+from prefjudge.words import Rehearsal
 
 if TYPE_CHECKING:
     from jinja2 import Template
 
-    from prefjudge.crowd.model import ChatModel, Reply
+    from prefjudge.crowd.model import ChatModel
 
 
 # Says what models' votes are worth beside people's: a gate, and votes saved.
@@ -210,146 +201,6 @@ def _estimates_table(estimates: tuple[PoweredShare, ...]) -> Table:
     )
 
 
-_WRAPPING = 100
-"""Tokens that an endpoint may put around a prompt: the roles, and a short system prompt of its own."""
-
-
-# What a model's requests cost: each is reserved before it is sent, as the work of people is.
-
-
-class ModelLedger:
-    """Reserves what a request may cost at most, and settles it by the tokens that the reply names.
-
-    A reservation stays, and counts as spent, where nobody knows what became of the request: the process was
-    killed, the connection was lost, or the reply names no tokens. ``prices`` are dollars for a million tokens
-    of prompts, and of replies; ``most_cost`` is what the model may cost in all. The endpoint is told to cut a
-    reply at ``reply_tokens``.
-    """
-
-    def __init__(
-        self,
-        study: Study,
-        model: str,
-        *,
-        prices: tuple[Decimal, Decimal],
-        most_cost: Decimal | None,
-        reply_tokens: int,
-    ) -> None:
-        self._study, self._model, self._prices, self._most_cost = study, model, prices, most_cost
-        self._changed = Condition()
-        self._under_way: dict[int, TokenCount] = {}
-        self._over: list[Decimal] = []
-        self._reply_tokens = reply_tokens
-
-    @contextmanager
-    def request(self, key: str, prompt: str) -> Iterator["_OpenRequest"]:
-        """Open a request: reserved before it is sent, and left reserved where nobody knows how it ended."""
-        # No tokenizer makes more tokens of a text than the text has bytes.
-        number = self._reserve(len(prompt.encode("utf-8", "surrogatepass")) + _WRAPPING)
-        try:
-            yield _OpenRequest(ledger=self, number=number, key=key)
-        finally:
-            with self._changed:
-                del self._under_way[number]
-                self._changed.notify_all()
-
-    def _reserve(self, prompt_tokens: int) -> int:
-        """Set aside what a request may cost, and return its number."""
-        # Where there is no room beside the requests that are under way, their replies are waited for: they
-        # mostly cost less than was reserved.
-        with self._changed:
-            while True:
-                with self._study.transaction() as db:
-                    hold_reservations(db)
-                    # Models that reason before they reply are known to pass the cut; once is enough to learn
-                    # from, in whichever process.
-                    longest = max(self._reply_tokens, longest_reply(db, self._model))
-                    wanted = TokenCount(prompt=prompt_tokens, reply=longest)
-                    known, unknown = count_tokens(db, self._model)[1], count_reserved(db, self._model)[1]
-                    spent = self._price(known) + self._price(unknown)
-                    fits = self._most_cost is None or spent + self._price(wanted) <= self._most_cost
-                    number = save_reservation(db, self._model, wanted, time.time()) if fits else None
-                if number is not None:  # and stored: one that was not must keep nobody waiting
-                    self._under_way[number] = wanted
-                    return number
-                if not self._under_way:
-                    raise self._refusal(spent, self._price(wanted))
-                self._changed.wait()
-
-    def release(self, number: int) -> None:
-        """Take back the reservation of a request that the endpoint did not take."""
-        with self._study.transaction() as db:
-            drop_reservation(db, number)
-
-    def settle(self, number: int, key: str, reply: "Reply") -> None:
-        """Keep the reply to a prompt and what it took, instead of what was reserved."""
-        took = TokenCount(prompt=reply.prompt_tokens, reply=reply.reply_tokens)
-        with self._study.transaction() as db:
-            if took.prompt:
-                drop_reservation(db, number)
-            save_reply(db, key, self._model, reply.text, took, time.time())
-        with self._changed:
-            reserved = self._under_way[number]
-            if took.prompt > reserved.prompt or took.reply > reserved.reply:
-                self._over.append(self._price(took) - self._price(reserved))
-
-    def cost(self) -> tuple[Decimal, Decimal, int]:
-        """Return what the model has cost at most, what of it is only reserved, and for how many requests."""
-        with self._study.transaction(write=False) as db:
-            known = count_tokens(db, self._model)[1]
-            unsettled, reserved = count_reserved(db, self._model)
-        return self._price(known) + self._price(reserved), self._price(reserved), unsettled
-
-    def notices(self) -> tuple[str, ...]:
-        """Return what the ledger could not keep to."""
-        said = []
-        _, reserved, unsettled = self.cost()
-        if reserved:
-            said.append(
-                f"{many(unsettled, 'request')} ended without a count of tokens: what was reserved, "
-                f"{_dollars(reserved)}, counts as spent"
-            )
-        over = [amount for amount in self._over if amount > 0]
-        if over:
-            said.append(
-                f"{many(len(over), 'reply', 'replies')} took more tokens than was reserved, and cost "
-                f"{_dollars(sum(over, Decimal(0)))} more than that"
-            )
-        return tuple(said)
-
-    def _price(self, tokens: TokenCount) -> Decimal:
-        prompt_price, reply_price = self._prices
-        return (prompt_price * tokens.prompt + reply_price * tokens.reply) / 1_000_000
-
-    def _refusal(self, spent: Decimal, wanted: Decimal) -> BudgetError:
-        return BudgetError(
-            f"{self._model} has cost {_dollars(spent)}, one more request may cost {_dollars(wanted)}, and "
-            f"${self._most_cost} is the most",
-            "\n".join(("Raise --most-cost and repeat: what was answered is kept.", *self.notices())),
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _OpenRequest:
-    """A request under way, in the hands of whoever sends it."""
-
-    ledger: ModelLedger
-    number: int
-    key: str
-
-    def release(self) -> None:
-        """Take the reservation back: the endpoint did nothing."""
-        self.ledger.release(self.number)
-
-    def settle(self, reply: "Reply") -> None:
-        """Put what the reply took instead of what was reserved, and keep the reply."""
-        self.ledger.settle(self.number, self.key, reply)
-
-
-def _dollars(amount: Decimal) -> str:
-    return f"${amount.quantize(Decimal('0.0001'))}"
-
-
 KEY_VARIABLE = "PREFJUDGE_MODEL_KEY"
 PROMPT_FILE = "model_prompt.txt"
 _BATCH = 64
@@ -357,12 +208,11 @@ _BATCH = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class JudgeResult(Shown):
-    """How a model judged, what it cost, and how it compares with people.
+    """How a model judged, how many tokens that took, and how it compares with people.
 
     ``asked`` and ``unreadable`` are of this call: questions asked, and replies among them without a choice,
     which do not count as votes and are asked for again by the next call. ``replies`` counts the questions
-    ever replied to. ``cost`` is that of all replies, and the most that the ``unsettled`` requests may have
-    cost: those of any call that ended without a count of the tokens they took.
+    ever replied to. The tokens are those of all replies, as far as the endpoint counted them.
     """
 
     model: str
@@ -370,8 +220,6 @@ class JudgeResult(Shown):
     replies: int
     prompt_tokens: int
     reply_tokens: int
-    cost: Decimal
-    unsettled: int
     comparison: ModelComparison
     hopeless: int
     unreadable: int
@@ -389,9 +237,6 @@ def judge(
     own_kind: bool = False,
     workers: Annotated[int, Interval(ge=1, le=64)] = 8,
     most: Annotated[int, Ge(1)] | None = None,
-    prompt_price: Dollars = Decimal(0),
-    reply_price: Dollars = Decimal(0),
-    most_cost: Dollars | None = None,
     progress: Callable[[int, int], None] | None = None,
     tell: Callable[[str], None] | None = None,
 ) -> "JudgeResult | WorthResult":
@@ -424,13 +269,6 @@ def judge(
         How many questions are asked at once.
     most : int, optional
         Ask about this many pairs at most.
-    prompt_price : Decimal
-        Dollars for a million prompt tokens.
-    reply_price : Decimal
-        Dollars for a million reply tokens.
-    most_cost : Decimal, optional
-        Send no request that might make the model cost more than this in all. A prompt is taken for a token a
-        byte before it is sent.
     progress : callable, optional
         Told how many pairs of how many are judged.
     tell : callable, optional
@@ -447,8 +285,6 @@ def judge(
         The address is not a URL, or the address or the model is missing.
     StudyError
         There is nothing to judge, or the model's kind is in the pool.
-    BudgetError
-        One more request might pass ``most_cost``; what was answered is kept.
     CrowdError
         The endpoint refuses or is out of reach, or most replies choose nothing; what was answered is kept.
     """
@@ -460,18 +296,11 @@ def judge(
             "judge needs a model and its address",
             f"Run: prefjudge judge {quoted(opened.folder)} --model NAME --url https://…/v1",
         )
-    from prefjudge.crowd.model import REPLY_TOKENS, ChatModel
+    from prefjudge.crowd.model import ChatModel
 
     notices = _guard(opened, model, family, own_kind)
     endpoint = ChatModel(url, model, os.environ.get(KEY_VARIABLE, ""), tell)
-    ledger = ModelLedger(
-        opened,
-        model,
-        prices=(Decimal(str(prompt_price)), Decimal(str(reply_price))),
-        most_cost=None if most_cost is None else Decimal(str(most_cost)),
-        reply_tokens=REPLY_TOKENS,
-    )
-    asker = _Asker(opened, endpoint, ledger)
+    asker = _Asker(opened, endpoint)
     with opened.transaction(write=False) as db:
         pairs = list(load_pairs_by_number(db).items())[:most]
     if not pairs:
@@ -487,7 +316,7 @@ def judge(
             asker.check()
             if progress:
                 progress(start + len(batch), len(pairs))
-    return _result(opened, model, asker, (*notices, *ledger.notices()))
+    return _result(opened, model, asker, notices)
 
 
 def _ask_all(
@@ -510,13 +339,12 @@ def _ask_all(
 class _Asker:
     """Asks about a pair in both orders, unless the store knows a choice."""
 
-    def __init__(self, study: Study, model: "ChatModel", ledger: ModelLedger) -> None:
+    def __init__(self, study: Study, model: "ChatModel") -> None:
         self.asked = 0
         self.unreadable: list[str] = []
         self._known = 0
         self._study = study
         self._model = model
-        self.ledger = ledger
         self._prompt, self._design = load_prompt(), asked_design(study)
         self._counting = Lock()
         with study.transaction(write=False) as db:
@@ -556,7 +384,10 @@ class _Asker:
             with self._counting:
                 self._known += 1
             return choice
-        reply = self._model.ask(prompt, partial(self.ledger.request, key, prompt))
+        reply = self._model.ask(prompt)
+        took = TokenCount(prompt=reply.prompt_tokens, reply=reply.reply_tokens)
+        with self._study.transaction() as db:
+            save_reply(db, key, self._model.name, reply.text, took, time.time())
         choice = read_choice(reply.text)
         with self._counting:
             self.asked += 1
@@ -596,15 +427,12 @@ def _result(study: Study, model: str, asker: _Asker, notices: tuple[str, ...]) -
         votes = [vote for _, vote in load_votes(db, model)]
         replies, tokens = count_tokens(db, model)
         people, rehearsal = load_choices(db), load_rehearsal(db)
-    cost, _, unsettled = asker.ledger.cost()
     return JudgeResult(
         model=model,
         asked=asker.asked,
         replies=replies,
         prompt_tokens=tokens.prompt,
         reply_tokens=tokens.reply,
-        cost=cost.quantize(Decimal("0.0001")),
-        unsettled=unsettled,
         comparison=compare_with_people(votes, people),
         hopeless=len(hopeless(votes)),
         unreadable=len(asker.unreadable),

@@ -401,7 +401,7 @@ def _inside(folder: Path, path: str) -> Path:
     return folder.resolve().joinpath(*parts)
 
 
-# Models' replies by prompt, their votes by pair, and the requests without an outcome.
+# Models' replies by prompt, and their votes by pair.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -470,44 +470,9 @@ def load_votes(db: Connection, model: str | None = None) -> list[tuple[str, Mode
 
 def count_tokens(db: Connection, model: str) -> tuple[int, TokenCount]:
     """Return how many replies a model gave, and their tokens."""
-    return _counted(db, "model_answers", model)
-
-
-def count_reserved(db: Connection, model: str) -> tuple[int, TokenCount]:
-    """Return how many requests are not settled, and the tokens reserved for them."""
-    return _counted(db, "model_requests", model)
-
-
-def longest_reply(db: Connection, model: str) -> int:
-    """Return the largest number of tokens of a prompt's replies."""
-    return int(db.value("SELECT max(reply_tokens) FROM model_answers WHERE model = :model", model=model) or 0)
-
-
-def hold_reservations(db: Connection) -> None:
-    """Keep other processes from reserving until the transaction ends; SQLite has only one writer."""
-    if db.dialect == "postgresql":
-        db.execute("LOCK TABLE model_requests IN EXCLUSIVE MODE")
-
-
-def save_reservation(db: Connection, model: str, tokens: TokenCount, when: float) -> int:
-    """Record the tokens that a request may take, before it is sent; return its number."""
-    rows = db.insert(
-        "model_requests",
-        {"model": model, "prompt_tokens": tokens.prompt, "reply_tokens": tokens.reply, "intended": when},
-        "RETURNING request",
-    )
-    return int(rows[0][0])
-
-
-def drop_reservation(db: Connection, number: int) -> None:
-    """Delete the reservation of a request that is settled, or was refused and so cost nothing."""
-    db.execute("DELETE FROM model_requests WHERE request = :number", number=number)
-
-
-def _counted(db: Connection, table: str, model: str) -> tuple[int, TokenCount]:
     count, prompt, reply = db.execute(
         "SELECT count(*), coalesce(sum(prompt_tokens), 0), coalesce(sum(reply_tokens), 0) "
-        f"FROM {table} WHERE model = :model",
+        "FROM model_answers WHERE model = :model",
         model=model,
     )[0]
     return int(count), TokenCount(prompt=int(prompt), reply=int(reply))

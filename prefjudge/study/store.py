@@ -502,11 +502,6 @@ STEPS = [
         a_first BIGINT NOT NULL, b_first BIGINT NOT NULL, choice BIGINT NOT NULL,
         PRIMARY KEY (model, pair_id)
     );
-    CREATE TABLE model_requests (
-        request {serial},
-        model TEXT NOT NULL, prompt_tokens BIGINT NOT NULL, reply_tokens BIGINT NOT NULL,
-        intended DOUBLE PRECISION NOT NULL
-    );
     """,
     "ALTER TABLE passages ADD COLUMN shown TEXT NOT NULL DEFAULT ''",
     "ALTER TABLE inputs ADD COLUMN place BIGINT NOT NULL DEFAULT 0",

@@ -2,22 +2,18 @@
 
 import json
 import re
-import subprocess
-import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import suppress
-from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
-from prefjudge.errors import BudgetError, ConfigError, CrowdError, InputError, StudyError
-from prefjudge.steps.judge import ModelLedger, judge
+from prefjudge.errors import ConfigError, CrowdError, InputError, StudyError
+from prefjudge.steps.judge import judge
 from prefjudge.steps.resolve import resolve
 from prefjudge.steps.run import RunResult, run
-from prefjudge.study.imports import load_votes, longest_reply
+from prefjudge.study.imports import load_votes
 from prefjudge.study.store import Study
 from tests.cli.conftest import prefjudge
 from tests.serving import Handler, Serving
@@ -77,12 +73,10 @@ def count_pairs(study: Path) -> int:
 
 
 def test_both_orders_are_asked_once_and_the_replies_are_kept(pooled: Path, endpoint: Endpoint) -> None:
-    first = judge(
-        pooled, url=endpoint.url, model="acme/judge-1", prompt_price=Decimal(2), reply_price=Decimal(10)
-    )
+    first = judge(pooled, url=endpoint.url, model="acme/judge-1")
     pairs = count_pairs(pooled)
     assert (first.asked, first.replies, first.comparison.pairs) == (2 * pairs, 2 * pairs, pairs)
-    assert first.cost == (Decimal(2 * pairs * (2 * 100 + 10 * 1)) / 1_000_000).quantize(Decimal("0.0001"))
+    assert (first.prompt_tokens, first.reply_tokens) == (2 * pairs * 100, 2 * pairs)
     again = judge(pooled, url=endpoint.url, model="acme/judge-1")
     assert (again.asked, again.comparison) == (0, first.comparison)
     assert len(endpoint.asked) == 2 * pairs
@@ -136,9 +130,7 @@ def test_silence_is_waited_out_for_so_long_and_told(
     assert [text.partition("; ")[2] for text in told] == ["attempt 2 of 6 in 0.5 s"]
 
 
-def test_a_reply_without_a_choice_is_no_vote_costs_and_is_asked_for_again(
-    pooled: Path, endpoint: Endpoint
-) -> None:
+def test_a_reply_without_a_choice_is_no_vote_and_is_asked_for_again(pooled: Path, endpoint: Endpoint) -> None:
     undecided = iter(["Hard to say"])
     endpoint.taste = lambda query, first, second: next(undecided, "Passage 2 is better")
     found = judge(pooled, url=endpoint.url, model="acme/judge-1", most=3, workers=1)
@@ -189,104 +181,11 @@ def test_a_key_with_a_line_break_is_named(pooled: Path, monkeypatch: pytest.Monk
         judge(pooled, url="http://127.0.0.1:9/v1", model="acme/judge-1")
 
 
-def test_an_endpoint_may_leave_tokens_uncounted(pooled: Path, endpoint: Endpoint) -> None:
-    endpoint.reply = lambda text: {
-        "choices": [{"message": {"content": text}}],
-        "usage": {"prompt_tokens": None, "completion_tokens": None},
-    }
+@pytest.mark.parametrize("tokens", [None, -100, 2**70, float("inf"), 0, "12", True, [1]])
+def test_an_endpoint_may_leave_tokens_uncounted(pooled: Path, endpoint: Endpoint, tokens: object) -> None:
+    endpoint.prompt_tokens = lambda prompt: tokens  # type: ignore[assignment, return-value]
     found = judge(pooled, url=endpoint.url, model="acme/judge-1", most=1)
-    assert (found.asked, found.prompt_tokens, found.reply_tokens, found.unsettled) == (2, 0, 0, 2)
-    again = judge(pooled, url=endpoint.url, model="acme/judge-1", most=1, prompt_price=A_DOLLAR_A_TOKEN)
-    assert again.cost >= sum(len(prompt.encode()) for prompt in endpoint.asked)
-
-
-A_DOLLAR_A_TOKEN = Decimal(1_000_000)
-"""For a million."""
-
-
-@pytest.mark.parametrize("workers", [1, 8])
-def test_no_request_is_sent_that_could_pass_the_most_cost(
-    pooled: Path, endpoint: Endpoint, workers: int
-) -> None:
-    """As the requests of people's work: each is reserved before it is sent, those at once too."""
-    endpoint.prompt_tokens = lambda prompt: len(prompt.encode()) + 20  # as dear as a tokenizer can be
-    dear = {"url": endpoint.url, "model": "judge-1", "workers": workers, "prompt_price": A_DOLLAR_A_TOKEN}
-    most = Decimal(20_000)
-    with pytest.raises(BudgetError, match=r"one more request may cost \$\d+\.0000, and \$20000 is the most"):
-        judge(pooled, **dear, most_cost=most)  # type: ignore[arg-type]
-    spent = sum(len(prompt.encode()) + 20 for prompt in endpoint.asked)
-    longest = max(len(prompt.encode()) for prompt in endpoint.asked)
-    assert most - 2 * longest < spent <= most
-    with Study(pooled).transaction(write=False) as db:
-        votes = load_votes(db, "judge-1")
-    assert len(endpoint.asked) // 2 - workers < len(votes) <= len(endpoint.asked) // 2
-    with pytest.raises(BudgetError):
-        judge(pooled, **dear, most_cost=most)  # type: ignore[arg-type]
-    spent = sum(len(prompt.encode()) + 20 for prompt in endpoint.asked)  # a shorter request may have fitted
-    assert spent <= most
-    if workers > 1:  # which pairs have both orders answered depends on who came first
-        return
-    found = judge(pooled, **dear, most=len(votes) // 2, most_cost=most)  # type: ignore[arg-type]
-    assert (found.asked, found.cost, found.unsettled, found.notices[1:]) == (0, spent, 0, ())
-
-
-def test_a_kill_between_reservation_and_reply_leaves_the_money_in_sight(
-    pooled: Path, endpoint: Endpoint
-) -> None:
-    met, hush = threading.Event(), threading.Event()
-    endpoint.taste = lambda *_: str(met.set() or hush.wait(60))
-    command = ["judge", pooled, "--url", endpoint.url, "--model", "judge-1", "--workers", "1"]
-    process = subprocess.Popen([sys.executable, "-m", "prefjudge", *command], stderr=subprocess.DEVNULL)
-    try:
-        assert met.wait(60)
-    finally:
-        process.kill()
-        process.wait()
-        hush.set()
-    endpoint.taste = lambda *_: "1"
-    found = judge(pooled, url=endpoint.url, model="judge-1", most=1, prompt_price=A_DOLLAR_A_TOKEN)
-    assert (found.asked, found.replies, found.prompt_tokens, found.unsettled) == (2, 2, 200, 1)
-    lost = len(endpoint.asked[0].encode())
-    assert lost + 200 <= found.cost <= lost + 300
-    assert (
-        f"1 request ended without a count of tokens: what was reserved, ${found.cost - 200}"
-        in (found.notices[-1])
-    )
-    with pytest.raises(BudgetError, match=f"judge-1 has cost \\${found.cost}"):
-        judge(
-            pooled,
-            url=endpoint.url,
-            model="judge-1",
-            most=2,
-            prompt_price=A_DOLLAR_A_TOKEN,
-            most_cost=found.cost,
-        )
-
-
-def test_what_may_have_been_served_stays_reserved_and_what_was_refused_does_not(
-    pooled: Path, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("prefjudge.crowd.model.time.sleep", lambda _: None)
-    endpoint.trouble = [(503, {}), (429, {}), (500, {}), (502, {})]
-    assert judge(pooled, url=endpoint.url, model="judge-1", most=1, workers=1).unsettled == 2
-    endpoint.trouble = [(401, {})]
-    with pytest.raises(CrowdError, match="refused: 401"):
-        judge(pooled, url=endpoint.url, model="judge-1", most=2, workers=1)
-    with pytest.raises(CrowdError, match="no connection"):
-        judge(pooled, url="http://127.0.0.1:9/v1", model="judge-1", most=2, workers=1)
-    assert judge(pooled, url=endpoint.url, model="judge-1", most=1).unsettled == 2
-
-
-def test_a_reply_that_costs_more_than_was_reserved_is_said_and_learned_from(
-    pooled: Path, endpoint: Endpoint
-) -> None:
-    endpoint.reply_tokens = 500
-    cheap = {"url": endpoint.url, "model": "judge-1", "workers": 1, "reply_price": A_DOLLAR_A_TOKEN}
-    found = judge(pooled, **cheap, most=1, most_cost=Decimal(1000))  # type: ignore[arg-type]
-    assert found.cost == 1000
-    assert "1 reply took more tokens than was reserved, and cost $484.0000 more than that" in found.notices
-    with pytest.raises(BudgetError, match=r"has cost \$1000.0000, one more request may cost \$500.0000"):
-        judge(pooled, **cheap, most_cost=Decimal(1400))  # type: ignore[arg-type]
+    assert (found.asked, found.prompt_tokens, found.reply_tokens) == (2, 0, 0)
 
 
 def test_votes_that_were_made_before_a_refusal_are_kept(pooled: Path, endpoint: Endpoint) -> None:
@@ -365,60 +264,14 @@ def test_the_favourite_is_tried_first_and_the_hopeless_not_at_all(pooled: Path, 
 
 
 def test_the_verb_says_what_the_model_is_worth(pooled: Path, endpoint: Endpoint) -> None:
-    done = prefjudge("judge", pooled, "--url", endpoint.url, "--model", "judge-1", "--prompt-price", "2.50")
+    done = prefjudge("judge", pooled, "--url", endpoint.url, "--model", "judge-1")
     assert done.returncode == 0, done.stderr
     assert "first passage preferred" in done.stderr
     assert "agrees with people       not known yet\n" in done.stderr
-    assert "cost                     $0." in done.stderr
-    free = prefjudge("judge", pooled, "--url", endpoint.url, "--model", "judge-1").stderr
-    assert "cost                     not known, as no price was given, for " in free  # and not $0.0000
-    wrong = prefjudge("judge", pooled, "--url", endpoint.url, "--model", "judge-1", "--most-cost", "lots")
-    assert (wrong.returncode, "'lots' is not an amount of dollars" in wrong.stderr) == (2, True)
-
-
-@pytest.mark.parametrize("tokens", [-100, 2**70, float("inf"), 0, "12", True, [1]])
-def test_a_count_that_is_none_frees_no_money(pooled: Path, endpoint: Endpoint, tokens: object) -> None:
-    endpoint.prompt_tokens = lambda prompt: tokens  # type: ignore[assignment, return-value]
-    cheap = {"url": endpoint.url, "model": "judge-1", "prompt_price": A_DOLLAR_A_TOKEN}
-    found = judge(pooled, **cheap, most=2)  # type: ignore[arg-type]
-    assert (found.asked, found.unsettled, found.prompt_tokens) == (4, 4, 0)
-    assert found.cost >= sum(len(prompt.encode()) for prompt in endpoint.asked)
+    assert f"tokens                   {200 * count_pairs(pooled):,} sent" in done.stderr
 
 
 def test_half_a_character_in_a_reply_is_kept_as_a_question_mark(pooled: Path, endpoint: Endpoint) -> None:
     endpoint.taste = lambda *_: "1 \ud800"
     found = judge(pooled, url=endpoint.url, model="judge-1", most=1)
     assert (found.asked, found.unreadable) == (2, 0)
-
-
-def test_two_processes_together_never_pass_the_most_cost(pooled: Path, endpoint: Endpoint) -> None:
-    endpoint.prompt_tokens = lambda prompt: len(prompt.encode()) + 20  # as dear as a tokenizer can be
-    endpoint.taste = lambda *_: str(1 + bool(time.sleep(0.02)))
-    prices = ["--prompt-price", "1e6", "--reply-price", "1e6", "--most-cost", "20000"]
-    command = ["judge", pooled, "--url", endpoint.url, "--model", "judge-1", "--workers", "8", *prices]
-    both = [
-        subprocess.Popen([sys.executable, "-m", "prefjudge", *command], stderr=subprocess.PIPE, text=True)
-        for _ in range(2)
-    ]
-    said = [process.communicate(timeout=120)[1] for process in both]
-    spent = sum(len(prompt.encode()) + 20 + 1 for prompt in endpoint.asked)
-    assert 20_000 - 2 * max(len(prompt.encode()) for prompt in endpoint.asked) < spent <= 20_000
-    assert [process.returncode for process in both] == [1, 1]
-    assert all("one more request may cost" in words for words in said), said
-
-
-def test_what_one_process_learns_of_the_replies_another_knows(pooled: Path, endpoint: Endpoint) -> None:
-    """A model that thinks first passes the cut; each process would else learn that at its own cost."""
-    with Study(pooled).transaction(write=False) as db:
-        assert longest_reply(db, "judge-1") == 0
-    opened = Study(pooled)
-    prices = (Decimal(0), A_DOLLAR_A_TOKEN)
-    ledger = ModelLedger(opened, "judge-1", prices=prices, most_cost=Decimal(1400), reply_tokens=16)
-    endpoint.reply_tokens = 500
-    elsewhere = judge(pooled, url=endpoint.url, model="judge-1", most=1, workers=1, reply_price=prices[1])
-    assert elsewhere.cost == 1000
-    with (
-        pytest.raises(BudgetError, match=r"one more request may cost \$500\.0000"),
-        ledger.request("key", "which?"),
-    ):
-        pass
