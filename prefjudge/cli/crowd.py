@@ -61,7 +61,7 @@ def _percent(part: int, whole: int) -> str:
 
 
 SERVE_ENVIRONMENT = (
-    "host", "port", "store", "live", "public_url", "plain_http", "proxy", "admin_token_file", "screen",
+    "host", "port", "store", "live", "public_url", "plain_http", "proxy", "admin_token_file",
     "admin_header",
 )  # fmt: skip
 """How to serve. A password in ``--store`` stands in the list of processes, not so in ``PREFJUDGE_STORE``."""

@@ -6,7 +6,7 @@ from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
-from annotated_types import Ge, Interval
+from annotated_types import Ge
 
 from prefjudge.core.runs import Order, OrderLike
 from prefjudge.evaluation.submissions import Audit, Rules, Submission
@@ -102,7 +102,6 @@ def audit(
     days: Annotated[int, Ge(1)] = 30,
     since: str | None = None,
     until: str | None = None,
-    alike: Annotated[float, Interval(ge=0, le=1)] = 0.9,
     depth: Annotated[int, Ge(1)] = 10,
     order: OrderLike | None = None,
     measure: str = "",
@@ -134,8 +133,6 @@ def audit(
         When the rules came into force, yyyy-mm-dd.
     until : str, optional
         Leave out what was submitted after this day: the leaderboard as it was then.
-    alike : float
-        Report two runs whose likeness, from 0 to 1, is at least this.
     depth : int
         How many top documents of the runs to compare.
     order : Order, optional
@@ -166,7 +163,7 @@ def audit(
     files: list[tuple[str, str | Path]] = [("leaderboard", leaderboard), *(("run", path) for path in paths)]
     files += [("aliases", aliases)] if aliases else []
     check_outputs(out, inputs=(path for _, path in files), plot=plot, tables=True)
-    rules = Rules(limit=limit, days=days, since=day_of(since, "--since"), alike=alike)
+    rules = Rules(limit=limit, days=days, since=day_of(since, "--since"))
     entries = read_leaderboard(leaderboard)
     notices += file_stamps(leaderboard)
     with digesting(files) as digests, reading(paths, ordered, notices, **how) as reader:

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
@@ -50,19 +50,14 @@ def asked_runs(for_: str, between: Sequence[str], sure: float | None) -> tuple[s
     return tuple(sorted(between))
 
 
-def asked_strategy(
-    strategy: str | None, sure: float | None, most_rounds: int | None, runs: tuple[str, ...] | None
-) -> str | None:
+def asked_strategy(strategy: str | None, sure: float | None, runs: tuple[str, ...] | None) -> str | None:
     """Return the name of the strategy that the options ask for."""
     if sure is None:
-        if most_rounds is not None:
-            raise InputError("--most-rounds needs --sure", "Give both, or neither.")
         return strategy
     check_sure(sure)
     if strategy is not None:
         raise InputError("--sure is a strategy of its own", "Give --strategy or --sure.")
-    made = Sure(sure, runs=runs)
-    return (made if most_rounds is None else replace(made, rounds=most_rounds)).name
+    return Sure(sure, runs=runs).name
 
 
 # The answers that `run` keeps: recorded version after version, and written as preference qrels.
@@ -148,7 +143,6 @@ def run(
     sure: Annotated[float, Interval(ge=0, le=1)] | None = None,
     for_: Literal["winners", "runs"] = "winners",
     between: Sequence[str] = (),
-    most_rounds: Annotated[int, Interval(ge=1, le=1000)] | None = None,
     model: str | None = None,
     ungated: bool = False,
     sandbox: bool = True,
@@ -170,8 +164,9 @@ def run(
         The study, with its pool and gold pairs.
     strategy : str, optional
         What to ask for: ``default``, ``round-robin:VOTES``, ``sure:PERCENT``, which is ``sure``, or one for
-        each size of pool, ``5=round-robin:3,6=sure:80``. ``loss:3`` ends a query once the answer is expected
-        to lose no more than 53 to 47 against the best. A study keeps the one that it began with.
+        each size of pool, ``5=round-robin:3,6=sure:80``. ``sure:80x5`` spends five rounds on a query, not 25;
+        more rounds need fewer votes. ``loss:3`` ends a query once the answer is expected to lose no more than
+        53 to 47 against the best. A study keeps the one that it began with.
     sure : float, optional
         Instead of a strategy: judge a query until its best answer is the best with this probability,
         such as 0.8. Votes go where they tell most, and of all queries first where they raise the expected
@@ -182,8 +177,6 @@ def run(
         is expected to be right on these queries. Queries on which the runs cannot differ are not judged.
     between : sequence of str
         With ``for_`` runs: two runs of the study by their tags, instead of all neighbours on the board.
-    most_rounds : int, optional
-        The most rounds that ``sure`` spends on a query; 25 by default. More rounds need fewer votes.
     model : str, optional
         Let the votes of this model (see ``judge``) say which candidate is tried first, and veto those that
         lose to all others. People settle the rest. A study keeps this, too. People's votes must vouch for
@@ -221,7 +214,7 @@ def run(
     if live and workers:
         raise StudyError("simulated workers do not work for real money", "Leave out --live or --workers.")
     refuse_unwhole(opened)
-    strategy = asked_strategy(strategy, sure, most_rounds, asked_runs(for_, between, sure))
+    strategy = asked_strategy(strategy, sure, asked_runs(for_, between, sure))
     drive = find_drive(opened, strategy, model, ungated=ungated, tell=tell)
     with opened.transaction(write=False) as db:
         refuse_other_target(db, target)
@@ -247,7 +240,7 @@ def run(
                 _want(opened, asked, target)  # nothing, where an interrupted round had asked for more
                 stopped_by = "nothing left to ask"
                 break
-            if rounds >= (most_rounds or _MOST_ROUNDS):
+            if rounds >= _MOST_ROUNDS:
                 stopped_by = f"its {many(rounds, 'round')}"
                 break
             rounds += 1

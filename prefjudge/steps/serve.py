@@ -129,10 +129,11 @@ def serve(
     admin_token_file: str | Path | None = None,
     print_admin_token: bool = False,
     admin_header: str = "",
-    screen: bool = True,
     ready: Callable[[Address], None] | None = None,
 ) -> IssuedKey | AdminToken | None:
     """Run a marketplace until it is interrupted, or issue or revoke a requester's key.
+
+    A study's work is collected as it is submitted, as ``collect`` does: screened, paid and re-issued.
 
     Options that are not typed are read from the environment: ``--store`` from
     ``PREFJUDGE_STORE``, ``--public-url`` from ``PREFJUDGE_PUBLIC_URL``, and so on.
@@ -169,8 +170,6 @@ def serve(
     admin_header : str
         The header in which a sign-in proxy in front of ``/admin`` says who administers: the name in the log.
         Believed only where it is named here.
-    screen : bool
-        Collect the study's work as it is submitted: screen it, bar, pay and re-issue as ``collect`` does.
     ready : callable, optional
         Called once it answers.
     """
@@ -195,7 +194,7 @@ def serve(
         return None
 
     announced: list[Address] = []
-    screener = Screener(folder) if opened and screen and not live else None
+    screener = Screener(folder) if opened and not live else None
 
     def told(market: Any) -> None:
         address = address_of(market, url)

@@ -461,7 +461,7 @@ def test_who_lets_people_judge_is_told_where(pooled: Path) -> None:
 
 
 def test_a_query_is_judged_until_its_best_answer_is_sure_enough(young: Path, wire: Wire) -> None:
-    asked = {"sure": 0.6, "most_rounds": 2}
+    asked = {"strategy": "sure:60x2"}
     wire.kind = "kill after"
     result = wire.until_done(lambda: run(young, **asked, **HONEST))  # type: ignore[arg-type]
     wire.kind = ""
@@ -494,10 +494,8 @@ def test_sure_is_a_strategy_of_its_own(young: Path) -> None:
     for never in (0.0, 1.1, float("nan")):
         with pytest.raises(InputError, match=r"\bsure (is|takes)|--sure"):
             run(young, sure=never, **HONEST)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="--most-rounds needs --sure"):
-        run(young, most_rounds=3, **HONEST)  # type: ignore[arg-type]
-    result = run(young, sure=0.95, most_rounds=2, **HONEST)  # type: ignore[arg-type]
-    assert (result.strategy, result.rounds <= 2) == ("sure:95x2", True)
+    result = run(young, sure=0.95, **HONEST)  # type: ignore[arg-type]
+    assert result.strategy == "sure:95"
 
 
 @pytest.mark.usefixtures("in_full")

@@ -330,7 +330,7 @@ secret,2020/01/09,,Hidden,anonymous,,,full ranking,0.5,0.1,
 """
 
 
-def test_audit(files: Path, tmp_path: Path) -> None:
+def test_audit(tmp_path: Path) -> None:
     board, known = tmp_path / "leaderboard.csv", tmp_path / "aliases.tsv"
     board.write_text(LEADERBOARD)
     known.write_text("Someone\tAda Lovelace\nAda Lovelace - Lab\tAda Lovelace\n")
@@ -340,8 +340,11 @@ def test_audit(files: Path, tmp_path: Path) -> None:
     assert result["anonymous"] == ["secret"]
     assert data("audit", board, "--until", "2021-01-05")["submissions"] == 3
     assert [team["name"] for team in result["teams"]][:2] == ["Ada Lovelace", "Ada Lovelace - Lab"]  # type: ignore[attr-defined]
-    alike = ("--runs", files / "runs" / "*", "--alike", 0.2)
-    told = data("audit", board, "--aliases", known, *alike)
+    twins = tmp_path / "runs"
+    twins.mkdir()
+    for name in ("low", "high"):
+        (twins / name).write_text(f"q1 Q0 d1 1 2.0 {name}\nq1 Q0 d2 2 1.0 {name}\n")
+    told = data("audit", board, "--aliases", known, "--runs", twins / "*")
     rules = [found["rule"] for found in told["findings"]]  # type: ignore[attr-defined]
     assert rules[0] == "frequency"
     assert "twins" in rules
