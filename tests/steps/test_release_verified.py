@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from prefjudge import import_votes, init, release, resolve, run
-from prefjudge.errors import ConfigError, InputError, StudyError
+from prefjudge.errors import InputError, StudyError
 from prefjudge.steps.release.leaks import Private, find_leaks
 from tests.cli.conftest import prefjudge
 from tests.steps.conftest import COLLECTION, edit
@@ -251,7 +251,6 @@ PLANTED = {
     "of several words": ("README.md", b"| run | of Anna Smith &amp; co |\n"),
     "with a colon": ("pool.tsv", b"q1\td1\tbm25-panel:77x-k1\n"),
     "in code": ("README.md", b"by the strategy `a2xyzworkerid9`\n"),
-    "in Parquet": ("judgments.parquet", b"PAR1\x15\x04\x0eA2XYZWORKERID9\x15\xff\n"),
     "record": ("release.json", b'{"name": "A2XYZWORKERID9"}\n'),
     "packed": ("runs/001-x.txt.gz", gzip.compress(b"q1 Q0 d1 1 1 A2XYZWORKERID9\n", mtime=0)),
 }
@@ -343,23 +342,10 @@ def test_who_made_it_and_what_may_be_done(released: Path) -> None:
     assert "[CC-BY-4.0](https://spdx.org/licenses/CC-BY-4.0.html). The texts have their own." in page
 
 
-def test_what_is_not_installed_leaves_an_earlier_release(
-    released: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    study = Path(shutil.copytree(released.parent / "study", tmp_path / "study"))
-    earlier = Path(release(study).out)
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(ConfigError, match="is not installed"):
-        release(study, parquet=True)
-    assert release(verify=earlier).ok
-
-
 def test_a_licence_is_a_name(pooled: Path) -> None:
     edit(pooled, more='\n[release]\nlicense = "do what you want"\n')
     with pytest.raises(InputError, match="is not the name of a licence"):
         release(pooled)
-    with pytest.raises(InputError, match=r"--license is now: the key license of \[release\] in study.toml"):
-        release(pooled, license="MIT")
 
 
 def test_times_are_whole_seconds(released: Path) -> None:

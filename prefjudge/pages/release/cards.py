@@ -132,7 +132,6 @@ _MEDIA = {
     ".jsonl": "application/jsonlines",
     ".tsv": "text/tab-separated-values",
     ".csv": "text/csv",
-    ".parquet": "application/x-parquet",
     ".gz": "application/gzip",
 }
 

@@ -1,7 +1,4 @@
-"""Leaks: what is private, searched for in every byte of a release before it counts as one.
-
-Parquet holds the rows of a JSONL file packed, in which the same is found.
-"""
+"""Leaks: what is private, searched for in every byte of a release before it counts as one."""
 
 import re
 from collections import Counter

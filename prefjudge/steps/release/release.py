@@ -22,10 +22,8 @@ from prefjudge.reading.files import write_text
 from prefjudge.reading.given import as_folder, as_path
 from prefjudge.reading.labels import ENDING
 from prefjudge.reading.pools import write_copies, write_gold, write_pool
-from prefjudge.reading.runs.parquet import require_arrow
 from prefjudge.reading.unpacking import digest
 from prefjudge.reading.votes.exports import EXPORTS, Exported
-from prefjudge.show.cells import Column, Kind, Table
 from prefjudge.show.results import Shown
 from prefjudge.steps.release.contents import (
     ANSWERS,
@@ -79,9 +77,6 @@ from prefjudge.words import Rehearsal, json_text, told
 # Writes the files of a release, and its record last: without it a folder is not a whole release.
 
 
-_KINDS: dict[type, Kind] = {int: "integer", float: "number"}
-
-
 class Bundle:
     """The files of a release, as they are written."""
 
@@ -93,11 +88,10 @@ class Bundle:
         texts: bool,
         gold: bool,
         runs: bool,
-        parquet: bool,
         public: Sequence[str],
     ) -> None:
         self.study, self.folder, self.public = study, folder, public
-        self.with_texts, self.with_gold, self.with_runs, self.with_parquet = texts, gold, runs, parquet
+        self.with_texts, self.with_gold, self.with_runs = texts, gold, runs
         self.files: list[ReleasedFile] = []
         self.pages: dict[str, str] = {}
         self.license = license_named(study.config.release.license)
@@ -130,8 +124,6 @@ class Bundle:
         measures = measures_of(self.study.config.measures) if self.with_runs else ()
         self.tops = list(run_tops(self.study, self.best.qrels, measures)) if measures else []
         self.measures = measures
-        if self.with_parquet:
-            require_arrow()
 
     def write(self) -> None:
         """Write the files, search them for what is private, and finish with the record."""
@@ -197,17 +189,10 @@ class Bundle:
         self.files.append(ReleasedFile(name=name, holds=holds, rows=rows, sha256=_digest(path)))
 
     def _add_lines(self, name: str, records: Iterable[Mapping[str, Any]]) -> None:
-        """Add a file of JSON objects, and the same as Parquet where that is asked for."""
+        """Add a file of JSON objects."""
         rows = list(records)
         text = "".join(json_text(row, indent=None) + "\n" for row in rows)
         self._add(name, len(rows), partial(write_text, text=text))
-        if self.with_parquet and rows:
-            columns = tuple(
-                Column(name=name, kind=_KINDS.get(type(value), "text")) for name, value in rows[0].items()
-            )
-            table = Table(title="", columns=columns, rows=tuple(tuple(row.values()) for row in rows))
-            packed = f"{name.removesuffix('.jsonl')}.parquet"
-            self._add(packed, len(rows), partial(write_table, table=table), f"{name} as Parquet")
 
     def _add_texts(self) -> None:
         asked = {vote.query_id: self.queries.get(vote.query_id, "") for vote in self.log}
@@ -352,7 +337,7 @@ def _check_folder(folder: Path) -> None:
 
 def _is_ours(name: str) -> bool:
     """Return whether a release may have a file of this name; anything else in the folder is left alone."""
-    stem = name.removesuffix(f".{ENDING}").removesuffix(".parquet")
+    stem = name.removesuffix(f".{ENDING}")
     known = {one.partition(".")[0] for one in HOLDS}
     return name in HOLDS or name in CATALOGUE or name.startswith(f"{RUNS}/") or stem in known
 
@@ -398,7 +383,6 @@ def release(
     texts: bool = False,
     gold: bool = False,
     runs: bool = False,
-    parquet: bool = False,
     public: Sequence[str] = (),
     rehearsal: bool = False,
 ) -> ReleaseResult:
@@ -425,8 +409,6 @@ def release(
         Add the gold pairs. Once they are public they cannot screen workers any more.
     runs : bool
         Add the top of each run, as deep as the study's measures look, and the leaderboard that it makes.
-    parquet : bool
-        Write the tables as Parquet, too; this needs the package pyarrow (pip install ".[parquet]").
     public : sequence of str
         Words that may be in it though they look private, such as an address in a run's tag.
     rehearsal : bool
@@ -458,7 +440,6 @@ def release(
         texts=texts,
         gold=gold,
         runs=runs,
-        parquet=parquet,
         public=public,
     )
     if bundle.rehearsal and not rehearsal:
