@@ -218,11 +218,6 @@ def test_the_environment_says_how_many_processes_read_runs(
     for text in ("0", "many", ""):
         done = CliRunner().invoke(app, ["score", *files], env={"PREFJUDGE_WORKERS": text})
         assert f"PREFJUDGE_WORKERS is {text!r}" in str(done.exception)
-    old = CliRunner().invoke(app, ["score", *files, "--workers", "2"])
-    assert (old.exit_code, old.stderr) == (
-        2,
-        "--workers is now: the environment variable PREFJUDGE_WORKERS\n",
-    )
 
 
 @pytest.mark.parametrize("verb", [verb.name for verb in VERBS])

@@ -4,10 +4,8 @@ import gzip
 import json
 
 import pytest
-from typer.testing import CliRunner
 
 from prefjudge import check, pool, score
-from prefjudge.cli.app import app
 from prefjudge.errors import InputError
 from prefjudge.reading import lines as blocks
 from prefjudge.reading.labels import read_qrels
@@ -152,14 +150,6 @@ def test_the_options_reach_every_verb_that_reads_texts(tmp_path):
     for words in ("field=x", "name=Key", "download=yes", "text="):
         with pytest.raises(InputError, match="there is no dataset word"):
             score(runs=folder / "run", qrels=folder, queries=folder / "own.jsonl", dataset=words)
-
-
-def test_an_option_of_before_says_what_took_its_place():
-    typed = CliRunner().invoke(app, ["pool", "--runs", "x", "--text-field", "Body"])
-    assert typed.exit_code == 2
-    assert typed.stderr == "--text-field is now: --dataset text=…\n"
-    with pytest.raises(InputError, match=r"no argument id_field\n--id-field is now: --dataset id=…"):
-        score("study", id_field="Key")  # type: ignore[call-arg]
 
 
 def test_a_line_without_an_end_is_not_read_whole(tmp_path, monkeypatch):
