@@ -282,6 +282,7 @@ def _same_file(path: Path, source: str | Path) -> bool:
 
 # Warnings about a readable file, and about runs beside each other, in sentences.
 
+_DEEPEST = 1_000
 _NAMED = 5
 """So many runs are named where a sentence is about several."""
 
@@ -320,6 +321,11 @@ def run_surprises(run: "RunHealth") -> list[str]:
         )
     if run.other_tags:
         found.append(f"some lines have other tags ({', '.join(run.other_tags)}): is this several runs?")
+    if run.depth_max > _DEEPEST:
+        found.append(
+            f"queries hold up to {run.depth_max:,} documents: TREC's Deep Learning track and MS MARCO take "
+            f"{_DEEPEST:,} passages, or 100 documents"
+        )
     if run.depth_min < run.depth_max:
         found.append(f"queries hold {run.depth_min:,} to {run.depth_max:,} documents")
     if run.judged is not None and run.judged < 0.5:

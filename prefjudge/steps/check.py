@@ -47,6 +47,8 @@ CheckedKind = Literal["auto", "run", "qrels", "judgments", "texts"]
 
 _MOST_IDS = 1_000_000
 """Of so many texts the ids are held, to find those that are there twice."""
+_MOST_GRADES = 10
+"""Labels are counted by grade where these are a scale."""
 _MOST_RESULTS = 1_000_000
 """No run has more for a query."""
 
@@ -80,11 +82,18 @@ class FileCheck:
             found = f"; tag {run.tag}"
             if run.relevant_first is not None:
                 leads = many(run.relevant_first, "judged query", "judged queries")
-                found += f"; a relevant document leads {leads}, and is in the first {run.cutoff} of "
-                found += f"{run.relevant_at_cutoff:,}"
+                found += f"; a relevant document leads {leads}, is in the first {run.cutoff} of "
+                found += f"{run.relevant_at_cutoff:,} and anywhere in {run.relevant_found:,}"
+                if run.relevant_place is not None:
+                    found += f", in half of these by place {run.relevant_place:g}"
             return f"{run.read_as}{found}"
         ones = {name: name.replace("queries", "query", 1).removesuffix("s") for name in self.counts}
-        return ", ".join(many(count, ones[name], name) for name, count in self.counts.items())
+        said = ", ".join(many(count, ones[name], name) for name, count in self.counts.items())
+        if relevant := self.counts.get("relevant"):
+            queries, alone = self.counts["queries"], self.counts["queries with one relevant"]
+            said += f"; {relevant / queries:.2f} relevant a query"
+            said += f", and {alone / queries:.1%} of the queries have one" if alone else ""
+        return said
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -235,7 +244,7 @@ def check(
         qrels=judged,
         queries=expected,
         collection=partial(read_texts, collection, fields=text_fields(how)) if collection else None,
-        only=partial(_refuse_others, _read_candidates(candidates)) if candidates else None,
+        only=partial(_beside_candidates, _read_candidates(candidates)) if candidates else None,
         cutoff=cutoff,
         order=Order(order or Order.SCORE),
     )
@@ -297,11 +306,12 @@ def _read_candidates(path: str | Path) -> Qrels:
     return Qrels.all_relevant("candidates", tuple(queries), tuple(docs), query, doc)
 
 
-def _refuse_others(candidates: Qrels, path: str | Path) -> None:
-    """Refuse a run that holds more than the candidates."""
+def _beside_candidates(candidates: Qrels, path: str | Path) -> list[str]:
+    """Refuse a run that holds more than the candidates; return which of them it leaves out."""
     with reading([path], Order.SCORE, []) as reader:
         held = reader.top(_MOST_RESULTS)
-    others = np.flatnonzero(find_rows(candidates, held.queries, held.docs, held.query, held.doc) < 0)
+    row = find_rows(candidates, held.queries, held.docs, held.query, held.doc)
+    others = np.flatnonzero(row < 0)
     if others.size:
         query, doc = held.queries[held.query[others[0]]], held.docs[held.doc[others[0]]]
         of = many(np.unique(held.query[others]).size, "query")
@@ -310,6 +320,12 @@ def _refuse_others(candidates: Qrels, path: str | Path) -> None:
         if others.size == held.doc.size:
             hint = "Is it the right file of candidates? Each of its lines is: query, tab, document."
         raise InputError(f"{path}: {what}", hint)
+    left = np.ones(candidates.doc.size, bool)
+    left[row] = False
+    if not left.any():
+        return []
+    of = many(np.unique(candidates.query[left]).size, "query")
+    return [f"{int(left.sum()):,} of {many(left.size, 'candidate')} are in no place, of {of}"]
 
 
 def _check_file(
@@ -318,7 +334,7 @@ def _check_file(
     qrels: Qrels | None,
     queries: tuple[str, ...] | None,
     collection: Callable[[Sequence[str]], dict[str, str]] | None,
-    only: Callable[[str | Path], None] | None,
+    only: Callable[[str | Path], list[str]] | None,
     cutoff: int,
     order: Order,
 ) -> FileCheck:
@@ -344,7 +360,7 @@ def _check_file(
             notices += found.notices
             warnings = run_surprises(found)
             if only is not None:
-                only(path)
+                warnings += only(path)
         elif asked == "qrels":
             labels = read_qrels(path, fractions=True, notices=notices)
             relevant = np.bincount(labels.query[labels.grade >= 1], minlength=len(labels.queries))
@@ -356,6 +372,8 @@ def _check_file(
                 "queries with one relevant": int((relevant == 1).sum()),
                 "relevant in a query at most": int(relevant.max(initial=0)),
             }
+            if 1 < (grades := np.unique(labels.grade)).size <= _MOST_GRADES:
+                counts |= {f"of grade {one:g}": int((labels.grade == one).sum()) for one in grades}
             warnings = qrels_surprises(labels)
             if collection is not None:
                 warnings += copies_labelled(labels, copies_in(collection(labels.docs)))

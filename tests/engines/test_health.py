@@ -91,6 +91,9 @@ def test_judged_is_the_measure_of_that_name(run, cutoff):
     for depth, found in ((1, record.relevant_first), (cutoff, record.relevant_at_cutoff)):
         success = Measure.parse(f"Success@{depth}")
         assert found == score_matrix(RunFiles([run / "run"]).judged(labels), labels, success).values.sum()
+    reciprocal = score_matrix(RunFiles([run / "run"]).judged(labels), labels, Measure.parse("RR")).values
+    places = 1 / reciprocal[reciprocal > 0]
+    assert (record.relevant_found, record.relevant_place) == (places.size, np.median(places))
 
 
 def test_tie_at_the_cutoff(run):

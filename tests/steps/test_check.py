@@ -31,6 +31,21 @@ def test_sound_files_are_told_apart_and_have_no_errors() -> None:
     assert result.files[6].counts["queries"] == 15
 
 
+def test_a_label_set_is_told_as_papers_tell_it(tmp_path: Path) -> None:
+    sparse = write(tmp_path / "sparse", "q1 0 a 1", "q2 0 a 1", "q2 0 b 1")
+    graded = write(tmp_path / "graded", "q1 0 a 0", "q1 0 b 3", "q1 0 c 3", "q2 0 a 0")
+    one, other = check([sparse, graded]).files
+    assert one.words.endswith("; 1.50 relevant a query, and 50.0% of the queries have one")
+    assert other.words.endswith("at most, 2 of grade 0, 2 of grade 3; 1.00 relevant a query")
+    deep = write(tmp_path / "deep", *(f"q1 Q0 d{n} {n} {-n} r" for n in range(1, 1002)))
+    labels = write(tmp_path / "labels", "q1 0 d700 1", "q1 0 d701 2", "q2 0 d9 1")
+    (run,) = check(deep, qrels=labels).files
+    assert run.words.endswith("is in the first 10 of 0 and anywhere in 1, in half of these by place 700")
+    assert any("up to 1,001 documents: TREC's Deep Learning track" in one for one in run.warnings)
+    (none,) = check(deep, qrels=write(tmp_path / "none", "q1 0 x 1")).files
+    assert none.words.endswith("is in the first 10 of 0 and anywhere in 0")
+
+
 def test_a_run_that_re_ranks_holds_the_candidates_alone(tmp_path: Path) -> None:
     texts = write(tmp_path / "top.tsv", "q1\ta\twhat?\ttext", "q1\tb\twhat?\tmore text", "q2\ta\twho?\ttext")
     run = write(tmp_path / "top.run", "q1 Q0 a 1 2 r", "q1 Q0 b 2 1 r", "q2 Q0 a 1 1 r")
@@ -40,6 +55,13 @@ def test_a_run_that_re_ranks_holds_the_candidates_alone(tmp_path: Path) -> None:
         good, bad = check([run, other], candidates=candidates).files
         assert (good.ok, bad.ok) == (True, False)
         assert "3 results of 3 queries are no candidates, such as 'c' of query 'q1'" in bad.errors[0]
+    less = write(tmp_path / "less", "q1 Q0 b 1 3 r")
+    assert (
+        check(less, candidates=texts)
+        .files[0]
+        .warnings[-1]
+        .endswith("2 of 3 candidates are in no place, of 2 queries")
+    )
     with pytest.raises(InputError, match="there is no tab"):
         check([run], candidates=write(tmp_path / "odd", "q1\ta\twhat?\ttext", "q1 a"))
     (bad,) = check([run], candidates=write(tmp_path / "swapped", "a\tq1", "b\tq1")).files

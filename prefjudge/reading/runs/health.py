@@ -80,6 +80,9 @@ class RunHealth:
     relevant_at_cutoff: int | None
     """The judged queries with a relevant document at the first place, and in the first ``cutoff``; None
     without qrels."""
+    relevant_found: int | None
+    relevant_place: float | None
+    """Those with one at any place, and the median of their first places."""
     notices: tuple[Notice, ...] = field(default=())
     """What the reader met."""
 
@@ -98,7 +101,8 @@ class _Part:
     negative: int
     infinite: int
     tags: list[bytes]
-    judged: tuple[float, int, int]
+    judged: float
+    places: Places
     ranking: tuple[int, int]
     is_text: bool
 
@@ -126,7 +130,7 @@ def health(
     names = [decode(query) for part in parts for query in part.names]
     expected = tuple(queries) if queries is not None else qrels.queries if qrels is not None else None
     sizes = np.concatenate([part.sizes for part in parts])
-    judged, first, within = (sum(part.judged[i] for part in parts) for i in range(3))
+    judged, places = sum(part.judged for part in parts), np.concatenate([part.places for part in parts])
     firsts = [part.first_rank for part in parts if part.first_rank is not None]
     return RunHealth(
         path=name,
@@ -152,8 +156,10 @@ def health(
         infinite_scores=sum(part.infinite for part in parts),
         other_tags=tuple(map(decode, dict.fromkeys(tag for part in parts for tag in part.tags)))[1:],
         judged=None if qrels is None else judged / len(qrels.queries),
-        relevant_first=None if qrels is None else int(first),
-        relevant_at_cutoff=None if qrels is None else int(within),
+        relevant_first=None if qrels is None else int((places == 1).sum()),
+        relevant_at_cutoff=None if qrels is None else int((places <= cutoff).sum()),
+        relevant_found=None if qrels is None else places.size,
+        relevant_place=float(np.median(places)) if places.size else None,
         notices=tuple(notices),
     )
 
@@ -192,6 +198,7 @@ def _examined(
 ) -> _Part:
     sizes = np.diff(chunk.bounds)
     ranking = ranked(chunk, order)
+    judged, places = _judged(chunk, index, relevant, ranking.rows, cutoff)
     place = np.arange(len(chunk)) - np.repeat(chunk.bounds[:-1], sizes)
     rank, numbers = integers(chunk.rows.ids(chunk.layout.rank))
     return _Part(
@@ -205,7 +212,8 @@ def _examined(
         negative=int((chunk.score < 0).sum()) if chunk.layout.score is not None else 0,
         infinite=int(np.isinf(chunk.score).sum()),
         tags=_tags(chunk),
-        judged=_judged_top(chunk, index, relevant, ranking.rows[place < cutoff], np.minimum(sizes, cutoff)),
+        judged=judged,
+        places=places,
         ranking=_ranking_digest(chunk, ranking.rows, place),
         is_text=_is_text(chunk.rows.text),
     )
@@ -242,22 +250,20 @@ def _contradictions(chunk: RunChunk, rank: NDArray[np.int64], numbers: NDArray[n
     return int(bad.sum())
 
 
-def _judged_top(
-    chunk: RunChunk, index: Judged | None, relevant: NDArray[np.bool_] | None, top: Places, seen: Places
-) -> tuple[float, int, int]:
-    """Return how much of the top is judged, in all; in how many queries its first is relevant, and any."""
+def _judged(
+    chunk: RunChunk, index: Judged | None, relevant: NDArray[np.bool_] | None, ranked: Places, cutoff: int
+) -> tuple[float, Places]:
+    """Return how much of the top is judged, in all, and the first place of a relevant one in each query."""
     if index is None or relevant is None:
-        return 0.0, 0, 0
+        return 0.0, np.zeros(0, np.int64)
     code = np.fromiter((index.queries.get(name, -1) for name in chunk.queries), np.int64, len(chunk.queries))
-    hits, rows = index.match(chunk.codes[top], code[chunk.group[top]], chunk.docs.take(top))
-    group = chunk.group[top]
-    firsts = np.flatnonzero(np.diff(group, prepend=-1))
-    right = hits[relevant[rows]]
-    return (
-        float((1.0 / seen[group[hits]]).sum()),
-        int(np.isin(firsts, right).sum()),
-        int(np.unique(group[right]).size),
-    )
+    group = chunk.group[ranked]
+    hits, rows = index.match(chunk.codes[ranked], code[group], chunk.docs.take(ranked))
+    place = hits - chunk.bounds[group[hits]] + 1
+    top, right = hits[place <= cutoff], relevant[rows]
+    _, first = np.unique(group[hits[right]], return_index=True)
+    seen = np.minimum(np.diff(chunk.bounds), cutoff)
+    return float((1.0 / seen[group[top]]).sum()), place[right][first]
 
 
 def _ranking_digest(chunk: RunChunk, rows: NDArray[np.int64], place: NDArray[np.int64]) -> tuple[int, int]:
