@@ -80,7 +80,7 @@ def try_it(call: "Callable[..., TryResult]", *, open: bool, json: Json = False) 
     """Print the link, and at the end whether the person agreed with the labels."""
 
     def ready(link: str, pairs: int, minutes: float) -> None:
-        from prefjudge.steps.demo import has_browser
+        from prefjudge.steps.try_it import has_browser
 
         where = "your browser opens this link" if open and has_browser() else "open this link in a browser"
         say(f"{many(pairs, 'pair')}, about {many(round(minutes), 'minute')}; {where}:")

@@ -261,14 +261,6 @@ def read_strategy(name: str | None) -> Strategy:
         raise InputError(str(error)) from None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Driver:
-    """What a study is driven by; an empty ``model`` is none."""
-
-    strategy: str
-    model: str
-
-
 def find_drive(
     study: Study,
     strategy: str | None,
@@ -292,17 +284,17 @@ def find_drive(
         raise lacking(study, Stage.POOL)
     if model is not None:
         _model_votes(study, model)  # first: a model without votes is the clearer error
-    driver = _find_driver(study, strategy, model)
+    driven_by, model = _find_driver(study, strategy, model)
     with study.transaction(write=False) as db:
         settled = load_setting(db, _MODEL)
-    if driver.model and not settled:  # one that the study keeps was looked at when it began
-        for words in check_gates(study, [driver.model], ungated=ungated):
+    if model and not settled:  # one that the study keeps was looked at when it began
+        for words in check_gates(study, [model], ungated=ungated):
             tell(words)
-    first, chosen = None, parse_strategy(driver.strategy)
-    if driver.model:
+    first, chosen = None, parse_strategy(driven_by)
+    if model:
         # A model saves votes in two ways: passages that it finds hopeless are not shown to people, and its
         # favourite meets the others first. It never decides: only people's votes are counted.
-        votes = _model_votes(study, driver.model)
+        votes = _model_votes(study, model)
         pools = drop_candidates(pools, hopeless(votes) - _judged(study))
         first = _favoured(pools, favourites(votes))
     gains = None
@@ -311,7 +303,7 @@ def find_drive(
         gains = find_gains(study, pools, chosen.runs, notices)
         for words in notices:
             tell(words)
-    return PoolDrive(pools, chosen, driver.strategy, driver.model, first, gains)
+    return PoolDrive(pools, chosen, driven_by, model, first, gains)
 
 
 def _refuse_other_rule(study: Study, challenge: OpenChallenge, strategy: str | None) -> None:
@@ -344,8 +336,8 @@ def _model_votes(study: Study, model: str) -> list[ModelVote]:
     return votes
 
 
-def _find_driver(study: Study, strategy: str | None, model: str | None) -> _Driver:
-    """Return what the study is driven by: what is recorded, or else what is asked for."""
+def _find_driver(study: Study, strategy: str | None, model: str | None) -> tuple[str, str]:
+    """Return the strategy and the model (or "") that drive the study, as recorded, or else as asked for."""
     read_strategy(strategy)
     with study.transaction(write=False) as db:
         settled, settled_model = load_setting(db, "strategy"), load_setting(db, _MODEL)
@@ -373,7 +365,7 @@ def _find_driver(study: Study, strategy: str | None, model: str | None) -> _Driv
         raise StudyError(
             f"the study is driven by {driver}, not {asked}", "Make a new study to drive it in another way."
         )
-    return _Driver(strategy=settled, model=settled_model)
+    return settled, settled_model
 
 
 def _favoured(pools: Pools, first: dict[str, str]) -> Qrels:

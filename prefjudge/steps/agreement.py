@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Unpack
 
-from annotated_types import Ge, Interval
+from annotated_types import Ge
 
 from prefjudge.core.runs import OrderLike
 from prefjudge.evaluation.agreement import Agreement, split_half
@@ -64,7 +64,6 @@ def agreement(
     queries: Texts | None = None,
     order: OrderLike | None = None,
     splits: Annotated[int, Ge(1)] = 100,
-    alpha: Annotated[float, Interval(ge=0, le=1)] = 0.05,
     seed: Annotated[int, Ge(0)] | None = None,
     out: str | Path | None = None,
     **how: Unpack[InputOptions],
@@ -91,8 +90,6 @@ def agreement(
         What ranks a document higher.
     splits : int
         How many times to split.
-    alpha : float
-        The level of each test.
     seed : int, optional
         The seed of the splits; a study has its own.
     out : Path, optional
@@ -123,7 +120,7 @@ def agreement(
     check_outputs(out, inputs=found.paths, study=found.study, tables=True)
     with found.reading():
         agreements = tuple(
-            split_half(scores, splits=splits, alpha=alpha, rng=found.rng("agreement"))
+            split_half(scores, splits=splits, rng=found.rng("agreement"))
             for scores in found.matrices(measure)
         )
         made = found.made_from(seed=found.seed_words)

@@ -1,8 +1,5 @@
 """Walks the whole road on a small collection that ships with prefjudge."""
 
-import os
-import sys
-import webbrowser
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -46,7 +43,6 @@ class DemoResult(Shown):
 def demo(
     folder: str | Path | None = None,
     *,
-    open: bool = False,
     tell: Callable[[str], None] | None = None,
 ) -> DemoResult:
     """Pool, publish, judge with simulated workers, collect, resolve, score and report: a small collection.
@@ -55,8 +51,6 @@ def demo(
     ----------
     folder : Path, optional
         A new folder for everything; ``prefjudge-demo``, numbered if need be, by default.
-    open : bool
-        Open the report in a browser at the end.
     tell : callable, optional
         Told each step in a line.
 
@@ -115,8 +109,6 @@ def demo(
     decided = ", ".join(f"{count} {status}" for status, count in found.statuses.items() if count)
     tell(f"Resolved the judgments into {many(found.qrels, 'preference qrel')} ({decided}).")
     scored, page = score(opened), report(opened).out
-    if open and has_browser():
-        webbrowser.open(Path(page).absolute().as_uri())
     commands = _commands(study, files)
     write_text(home / BY_HAND, "".join(f"{command}\n" for command in commands))
     return DemoResult(folder=str(home), pool=pooled, score=scored, report=page, commands=commands)
@@ -134,13 +126,6 @@ def new_folder(folder: Path | None, name: str) -> Path:
             home.mkdir()
             return home
     raise AssertionError("numbers do not end")
-
-
-def has_browser() -> bool:
-    """Return whether a page can be opened here: not over ssh, nor where only text is shown."""
-    if sys.platform in ("darwin", "win32"):
-        return "SSH_CONNECTION" not in os.environ
-    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
 def copy_collection(target: Path) -> None:

@@ -45,7 +45,6 @@ from prefjudge.show.results import Shown
 from prefjudge.study.assignments import load_choices
 from prefjudge.study.hits import asked_design
 from prefjudge.study.imports import (
-    TokenCount,
     count_tokens,
     load_reply,
     load_votes,
@@ -385,7 +384,7 @@ class _Asker:
                 self._known += 1
             return choice
         reply = self._model.ask(prompt)
-        took = TokenCount(prompt=reply.prompt_tokens, reply=reply.reply_tokens)
+        took = (reply.prompt_tokens, reply.reply_tokens)
         with self._study.transaction() as db:
             save_reply(db, key, self._model.name, reply.text, took, time.time())
         choice = read_choice(reply.text)
@@ -425,14 +424,14 @@ def _guard(study: Study, model: str, family: str | None, own_kind: bool) -> tupl
 def _result(study: Study, model: str, asker: _Asker, notices: tuple[str, ...]) -> JudgeResult:
     with study.transaction(write=False) as db:
         votes = [vote for _, vote in load_votes(db, model)]
-        replies, tokens = count_tokens(db, model)
+        replies, prompt_tokens, reply_tokens = count_tokens(db, model)
         people, rehearsal = load_choices(db), load_rehearsal(db)
     return JudgeResult(
         model=model,
         asked=asker.asked,
         replies=replies,
-        prompt_tokens=tokens.prompt,
-        reply_tokens=tokens.reply,
+        prompt_tokens=prompt_tokens,
+        reply_tokens=reply_tokens,
         comparison=compare_with_people(votes, people),
         hopeless=len(hopeless(votes)),
         unreadable=len(asker.unreadable),

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import numpy as np
-from annotated_types import Ge, Interval
+from annotated_types import Ge
 
 from prefjudge.core.runs import OrderLike, Scores
 from prefjudge.errors import InputError
@@ -149,7 +149,6 @@ def stability(
     order: OrderLike | None = None,
     draw: str | Path | Sequence[str | Path] = (),
     trials: Annotated[int, Ge(1)] = 1000,
-    confidence: Annotated[float, Interval(ge=0, le=1)] = 0.95,
     seed: Annotated[int, Ge(0)] | None = None,
     plot: str | Path | None = None,
     out: str | Path | None = None,
@@ -184,8 +183,6 @@ def stability(
         The runs to draw side by side, by tag or file; the first, middle and last by default.
     trials : int
         How many query sets to draw for the shares of ranks; none of fewer than 30 queries.
-    confidence : float
-        The level at which all rank intervals hold together.
     seed : int, optional
         The seed of what is drawn.
     plot : Path, optional
@@ -229,7 +226,7 @@ def stability(
         conditions = []
 
         def rank(part: str, scores: Scores, rng: np.random.Generator) -> None:
-            ranks = bootstrap_ranks(scores, trials=trials, confidence=confidence, rng=rng)
+            ranks = bootstrap_ranks(scores, trials=trials, rng=rng)
             conditions.append(Condition(part=part, stability=ranks))
 
         matrices = found.matrices(measure)
@@ -242,8 +239,8 @@ def stability(
                 stream = found.rng("stability")
                 for measured in by_labels:
                     rank("all", votes.scores(measured), stream)
-            voted += _redrawn(votes, by_labels, confidence, found.rng("votes"))
-        voted += _cast_twice(sets, by_labels, confidence)
+            voted += _redrawn(votes, by_labels, found.rng("votes"))
+        voted += _cast_twice(sets, by_labels)
         for condition in conditions:
             if condition.stability.share is None:
                 what = f"with fewer than {SHARES_FROM} queries, no shares of ranks are given"
@@ -303,20 +300,18 @@ def _shown(
     return tuple(dict.fromkeys(chosen or (ranks.runs[0], ranks.runs[middle], ranks.runs[-1])))
 
 
-def _redrawn(
-    votes: VoteSet, measures: Sequence[Measure], confidence: float, rng: "np.random.Generator"
-) -> Iterator[Voted]:
+def _redrawn(votes: VoteSet, measures: Sequence[Measure], rng: "np.random.Generator") -> Iterator[Voted]:
     """Say how far the leaderboards of other votings like these agree."""
     for measure, noise in zip(measures, votes.noise(measures, rng), strict=True):
-        agreed = redrawn_votings(noise, confidence=confidence, rng=rng)
+        agreed = redrawn_votings(noise, rng=rng)
         yield Voted(qrels=votes.name, measure=str(measure), two_votings=agreed)
 
 
-def _cast_twice(sets: Sequence[VoteSet], measures: Sequence[Measure], confidence: float) -> Iterator[Voted]:
+def _cast_twice(sets: Sequence[VoteSet], measures: Sequence[Measure]) -> Iterator[Voted]:
     """Say how far the leaderboards of each two sets of judgments agree, where there are several."""
     for measure in measures if len(sets) > 1 else ():
         boards: list[Column] = [votes.scores(measure).values.mean(axis=0) for votes in sets]
-        agreed = compare_votings(list(combinations(boards, 2)), confidence=confidence)
+        agreed = compare_votings(list(combinations(boards, 2)))
         yield Voted(qrels=", ".join(votes.name for votes in sets), measure=str(measure), two_votings=agreed)
 
 

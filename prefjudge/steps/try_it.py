@@ -1,6 +1,8 @@
 """Lets a person judge a sample of ten minutes, and says how far they agree with the labels."""
 
+import os
 import re
+import sys
 import webbrowser
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -14,7 +16,7 @@ from prefjudge.field.crowd import Address, Watch, keep_marketplace_open, open_ma
 from prefjudge.reading.given import as_folder, expand, several
 from prefjudge.show.results import Screen, Shown
 from prefjudge.steps.collect import collect
-from prefjudge.steps.demo import copy_collection, has_browser, new_folder
+from prefjudge.steps.demo import copy_collection, new_folder
 from prefjudge.steps.gold import gold
 from prefjudge.steps.init import init
 from prefjudge.steps.pool import PoolResult, pool
@@ -186,3 +188,10 @@ def _accept(address: Address) -> str:
     (group,) = person.get("/hits")["groups"]
     _, accepted = person.post(f"/groups/{group['group_id']}/accept")
     return f"{address.worker_site}/signin?invite={invite}&next=/assignments/{accepted['assignment_id']}"
+
+
+def has_browser() -> bool:
+    """Return whether a page can be opened here: not over ssh, nor where only text is shown."""
+    if sys.platform in ("darwin", "win32"):
+        return "SSH_CONNECTION" not in os.environ
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

@@ -404,30 +404,25 @@ def _inside(folder: Path, path: str) -> Path:
 # Models' replies by prompt, and their votes by pair.
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TokenCount:
-    """Tokens of prompts and of replies."""
-
-    prompt: int
-    reply: int
-
-
 def load_reply(db: Connection, key: str) -> str | None:
     """Return the stored reply to a prompt, or None."""
     reply = db.value("SELECT reply FROM model_answers WHERE prompt_key = :key", key=key)
     return None if reply is None else str(reply)
 
 
-def save_reply(db: Connection, key: str, model: str, reply: str, tokens: TokenCount, when: float) -> None:
-    """Store the last reply to a prompt, and the tokens of all its replies."""
+def save_reply(
+    db: Connection, key: str, model: str, reply: str, tokens: tuple[int, int], when: float
+) -> None:
+    """Store the last reply to a prompt, and the tokens of all its prompts and replies."""
+    sent, received = tokens
     db.insert(
         "model_answers",
         {
             "prompt_key": key,
             "model": model,
             "reply": reply,
-            "prompt_tokens": tokens.prompt,
-            "reply_tokens": tokens.reply,
+            "prompt_tokens": sent,
+            "reply_tokens": received,
             "answered": when,
         },
         "ON CONFLICT (prompt_key) DO UPDATE SET reply = excluded.reply, answered = excluded.answered, "
@@ -468,11 +463,11 @@ def load_votes(db: Connection, model: str | None = None) -> list[tuple[str, Mode
     ]
 
 
-def count_tokens(db: Connection, model: str) -> tuple[int, TokenCount]:
-    """Return how many replies a model gave, and their tokens."""
+def count_tokens(db: Connection, model: str) -> tuple[int, int, int]:
+    """Return how many replies a model gave, and the tokens of its prompts and of its replies."""
     count, prompt, reply = db.execute(
         "SELECT count(*), coalesce(sum(prompt_tokens), 0), coalesce(sum(reply_tokens), 0) "
         "FROM model_answers WHERE model = :model",
         model=model,
     )[0]
-    return int(count), TokenCount(prompt=int(prompt), reply=int(reply))
+    return int(count), int(prompt), int(reply)

@@ -10,8 +10,8 @@ import pytest
 import prefjudge
 from prefjudge.crowd.simulated import Mind, SimulatedWorker, Temper
 from prefjudge.errors import InputError, StudyError
-from prefjudge.steps.demo import has_browser, new_folder
-from prefjudge.steps.try_it import _PERSON, TryResult, try_it
+from prefjudge.steps.demo import new_folder
+from prefjudge.steps.try_it import _PERSON, TryResult, has_browser, try_it
 from prefjudge.steps.work import simulated_truth
 from prefjudge.study.store import Study
 from tests.steps.conftest import COLLECTION
