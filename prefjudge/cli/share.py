@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from prefjudge.steps.board.board import BoardResult
     from prefjudge.steps.demo import DemoResult
     from prefjudge.steps.export import ExportResult
-    from prefjudge.steps.release.release import ReleaseResult
+    from prefjudge.steps.release.verify import ReleaseResult
 
 
 def demo(call: "Callable[..., DemoResult]", json: Json = False) -> None:

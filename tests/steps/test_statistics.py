@@ -252,7 +252,7 @@ def test_labels_of_the_held_out_queries_only_have_no_public_ranks(files: Path, t
 
 
 def test_few_trials_narrow_no_rank_interval(files: Path) -> None:
-    given = {"runs": [files / "runs" / "*"], "qrels": [files / "qrels.txt"], "confidence": 0.9999}
+    given = {"runs": [files / "runs" / "*"], "qrels": [files / "qrels.txt"]}
     few, more = (stability(**given, trials=trials).conditions[0].stability for trials in (2, 1000))
     assert (few.low.tolist(), few.high.tolist()) == (more.low.tolist(), more.high.tolist())
 

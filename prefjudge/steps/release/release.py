@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -24,7 +24,6 @@ from prefjudge.reading.labels import ENDING
 from prefjudge.reading.pools import write_copies, write_gold, write_pool
 from prefjudge.reading.unpacking import digest
 from prefjudge.reading.votes.exports import EXPORTS, Exported
-from prefjudge.show.results import Shown
 from prefjudge.steps.release.contents import (
     ANSWERS,
     ASKED,
@@ -61,7 +60,7 @@ from prefjudge.steps.release.verify import (
     RecordedImport,
     RecordedInput,
     RecordedNumbers,
-    Verified,
+    ReleaseResult,
     verify_release,
     write_asked,
 )
@@ -72,7 +71,7 @@ from prefjudge.study.pools import is_published, load_gold, load_inputs, load_que
 from prefjudge.study.progress import load_remarks
 from prefjudge.study.store import Study, open_study
 from prefjudge.version import __version__
-from prefjudge.words import Rehearsal, json_text, told
+from prefjudge.words import json_text
 
 # Writes the files of a release, and its record last: without it a folder is not a whole release.
 
@@ -346,35 +345,6 @@ def _digest(path: Path) -> str:
     return digest(path).removeprefix("sha256:")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class ReleaseResult(Shown):
-    """A release in numbers: ``judgments`` count, ``dropped`` do not; ``answers`` are preference qrels.
-
-    ``derived`` are the files that were made again from the judgments in the release alone, and are as they
-    should be; ``problems`` is what is wrong with a release that was verified.
-    """
-
-    study: str
-    out: str
-    queries: int
-    judgments: int
-    dropped: int
-    workers: int
-    answers: int
-    rule: str
-    license: str
-    rehearsal: Rehearsal | None
-    files: tuple[ReleasedFile, ...]
-    derived: tuple[str, ...]
-    problems: tuple[str, ...]
-    notices: tuple[str, ...]
-
-    @told
-    def ok(self) -> bool:
-        """Whether nothing is wrong with the release."""
-        return not self.problems
-
-
 def release(
     study: str | Path | Study | None = None,
     *,
@@ -428,7 +398,7 @@ def release(
             "Run: prefjudge release STUDY, or: prefjudge release --verify FOLDER",
         )
     if verify is not None:
-        return _result(verify_release(as_path(verify)))
+        return verify_release(as_path(verify))
     opened = open_study(study)
     assert opened is not None
     folder = as_folder(out) or own_file(opened, FOLDER)
@@ -455,20 +425,4 @@ def release(
             f"{folder} cannot be verified: {found.problems[0]}",
             "This is a fault of prefjudge: please report it. Nothing counts as released.",
         )
-    return replace(_result(found), study=str(opened.folder), notices=bundle.notices)
-
-
-def _result(found: Verified) -> ReleaseResult:
-    record = found.record
-    return ReleaseResult(
-        study=record.name,
-        out=str(found.folder),
-        **record.numbers.model_dump(),
-        rule=record.rule,
-        license=record.license,
-        rehearsal=record.rehearsal,
-        files=record.files,
-        derived=found.derived,
-        problems=found.problems,
-        notices=found.notices,
-    )
+    return replace(found, study=str(opened.folder), notices=bundle.notices)

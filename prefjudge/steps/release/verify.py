@@ -33,6 +33,7 @@ from prefjudge.reading.pools import read_copies, read_pool, write_copies
 from prefjudge.reading.unpacking import digest
 from prefjudge.reading.votes.tables import JsonObject, Votes
 from prefjudge.reading.votes.votes import HowVotesAreRead, read_votes
+from prefjudge.show.results import Shown
 from prefjudge.steps.release.contents import (
     ANSWERS,
     ASKED,
@@ -53,7 +54,7 @@ from prefjudge.steps.release.contents import (
 from prefjudge.study.config import AuthorConfig, DesignConfig, PoolConfig, ScreeningConfig
 from prefjudge.study.people import BARRED
 from prefjudge.version import __version__
-from prefjudge.words import Rehearsal
+from prefjudge.words import Rehearsal, told
 
 # The record of a release: what it holds, how it came about, and the digests of what it was made from.
 
@@ -195,12 +196,12 @@ def read_record(folder: Path) -> Record:
 
 def _check_keys(path: Path, record: Record) -> None:
     """Refuse a record whose sections of study.toml are not whole."""
-    for name, told, section in (
+    for name, said, section in (
         ("pool", record.pool, PoolConfig),
         ("design", record.design, DesignConfig),
         ("screening", record.screening, ScreeningConfig),
     ):
-        missing = sorted(section.model_fields.keys() - told.keys() - NOT_RELEASED)
+        missing = sorted(section.model_fields.keys() - said.keys() - NOT_RELEASED)
         if missing:
             raise InputError(f"{path}: {name} has no {missing[0]}", "Copy the release again.")
 
@@ -228,18 +229,36 @@ def read_asked(path: Path, pools: Pools) -> Pairs | None:
     return Pairs(queries=pools.queries, docs=pools.docs, query=query, doc_a=a, doc_b=b)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verified:
-    """What verifying a release found: its record, what could be made again, and what is wrong."""
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class ReleaseResult(Shown):
+    """A release in numbers: ``judgments`` count, ``dropped`` do not; ``answers`` are preference qrels.
 
-    folder: Path
-    record: Record
+    ``derived`` are the files that were made again from the judgments in the release alone, and are as they
+    should be; ``problems`` is what is wrong with a release that was verified.
+    """
+
+    study: str
+    out: str
+    queries: int
+    judgments: int
+    dropped: int
+    workers: int
+    answers: int
+    rule: str
+    license: str
+    rehearsal: Rehearsal | None
+    files: tuple[ReleasedFile, ...]
     derived: tuple[str, ...]
     problems: tuple[str, ...]
     notices: tuple[str, ...]
 
+    @told
+    def ok(self) -> bool:
+        """Whether nothing is wrong with the release."""
+        return not self.problems
 
-def verify_release(folder: Path) -> Verified:
+
+def verify_release(folder: Path) -> ReleaseResult:
     """Return what is wrong with a release, if anything."""
     record = read_record(folder)
     problems, others = _digests(folder, record.files)
@@ -258,9 +277,14 @@ def verify_release(folder: Path) -> Verified:
                 f"{ANSWERS} is not what {record.how.rule} finds in the judgments, and the release says "
                 "so: the answers were not made again"
             )
-    return Verified(
-        folder=folder,
-        record=record,
+    return ReleaseResult(
+        study=record.name,
+        out=str(folder),
+        **record.numbers.model_dump(),
+        rule=record.rule,
+        license=record.license,
+        rehearsal=record.rehearsal,
+        files=record.files,
         derived=tuple(derived),
         problems=tuple(problems),
         notices=tuple(notices),
@@ -281,13 +305,13 @@ def _digests(folder: Path, files: tuple[ReleasedFile, ...]) -> tuple[list[str], 
     ]
     if text != sums_text(sums) or not {RECORD, PAGE} <= sums.keys():
         problems.append(f"{SUMS} is not as it was written")
-    for name, told in sums.items():
+    for name, said in sums.items():
         path = folder / name
         if folder.resolve() not in path.resolve().parents:
             problems.append(f"{SUMS} names {name!r}, which is not a file of the folder")
         elif not path.is_file():
             problems.append(f"{name} is missing")
-        elif digest(path).removeprefix("sha256:") != told:
+        elif digest(path).removeprefix("sha256:") != said:
             problems.append(f"{name} is not what was released: its digest differs")
     # also links, which may lead to whole folders
     here = {
