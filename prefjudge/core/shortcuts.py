@@ -7,10 +7,11 @@ against those there is gold alone.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from math import log as log_of
+from typing import TypeAlias
 
 import numpy as np
 import scipy
@@ -52,10 +53,13 @@ _FEWEST = 10
 """A worker's share says something of what is usual from so many votes on."""
 
 _FAR = 3.0
-"""A difference beyond so many standard deviations counts as so many."""
+"""A difference beyond so many standard deviations counts as so many, and agreement as no chance."""
 
 _MEETINGS = 5
 """Two workers who voted on fewer pairs in common tell nothing of how far they agree."""
+
+_AGREES = 2.0
+"""Who agrees with others by fewer standard deviations more than coins do, may toss one."""
 
 _LITTLE = 0.1
 """Where votes agree hardly more than coins do, nobody is told to be right more often than others."""
@@ -131,12 +135,30 @@ def visible(
 
 
 def find_shortcuts(
-    log: Judgments, seen: Mapping[str, NDArray[np.float64]], *, level: float = LEVEL
+    log: Judgments,
+    seen: Mapping[str, NDArray[np.float64]],
+    *,
+    base: Collection[str] | None = None,
+    level: float = LEVEL,
 ) -> tuple[Shortcut, ...]:
     """Return whose votes follow what is `visible`, or others' votes, far more than usual: the surest sign."""
+    # Who is of the `base` says what is usual: among accounts that toss coins, who reads would stand out.
     # The level is divided among the workers and what they may follow (Bonferroni).
     surest: dict[int, Shortcut] = {}
-    signs = (_follow_rules(log, seen), _follow_mixtures(log, seen), _follow_each_other(log))
+    usual = np.array([base is None or worker in base for worker in log.workers], dtype=bool)
+    agrees, by_chance = _agreement(log, usual)
+    readers = float(np.quantile(agrees[usual], 0.75)) if usual.any() else 0.0
+    usual &= agrees + by_chance >= readers / 2.0  # who plainly does not read is no measure
+    middle = max(_LITTLE, float(np.median(agrees[usual])) if usual.any() else 0.0)
+    better = np.maximum(1.0, (agrees - by_chance) / middle)
+    said = [
+        (rule, words, sign * values)
+        for rule, values in seen.items()
+        for words, sign in zip(_SAID[rule], (1.0, -1.0), strict=True)
+    ]
+    said.append((MIXTURE, "voted as side, length and the question's words predict", _mixtures(log, seen)))
+    signs = [_follow(log, rule, words, says, usual, better) for rule, words, says in said]
+    signs.append(_follow_each_other(log, usual))
     tests = (2 * len(seen) + 2) * max(1, len(log.workers))
     for one in chain.from_iterable(signs):
         known = surest.get(one.worker)
@@ -145,58 +167,80 @@ def find_shortcuts(
     return tuple(surest[worker] for worker in sorted(surest))
 
 
-def _follow_rules(log: Judgments, seen: Mapping[str, NDArray[np.float64]]) -> Iterator[Shortcut]:
-    """Find who follows one rule, or its contrary."""
-    n = len(log.workers)
-    for rule, values in seen.items():
-        rows = (values != 0) & (log.choice != 0) & (log.worker >= 0)
-        votes = np.bincount(log.worker[rows], minlength=n)
-        follows = np.sign(values[rows]) == log.choice[rows]
-        agreed = np.bincount(log.worker[rows], weights=follows, minlength=n).astype(np.int64)
-        for words, followed in zip(_SAID[rule], (agreed, votes - agreed), strict=True):
-            yield from _against_others(rule, words, followed, votes)
-
-
-def _follow_mixtures(log: Judgments, seen: Mapping[str, NDArray[np.float64]]) -> Iterator[Shortcut]:
-    """Find whose votes a linear model of what is seen predicts, each from the worker's other votes."""
+def _mixtures(log: Judgments, seen: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Return what a linear model of what is seen says of each vote, by the worker's others; 0 for none."""
     features = [one / np.sqrt(np.mean(one**2)) for one in seen.values() if one.any()]
+    foretold = np.zeros(len(log))
     if len(features) < 2:
-        return
+        return foretold
     table = np.column_stack([*map(np.sign, features), *(np.clip(one, -_FAR, _FAR) for one in features)])
-    votes, followed = (np.zeros(len(log.workers), dtype=np.int64) for _ in range(2))
     cast = _votes(log)
     for rows in np.split(cast, np.flatnonzero(np.diff(log.worker[cast])) + 1) if cast.size else ():
-        x, y, worker = table[rows], log.choice[rows].astype(np.float64), log.worker[rows[0]]
+        x, y = table[rows], log.choice[rows].astype(np.float64)
         solved = np.linalg.solve(x.T @ x + np.eye(x.shape[1]), x.T)
-        foretold = x @ (solved @ y) - np.einsum("ij,ji->i", x, solved) * y  # without the vote itself
-        votes[worker], followed[worker] = y.size, np.count_nonzero(np.sign(foretold) == y)
-    words = "voted as side, length and the question's words predict"
-    yield from _against_others(MIXTURE, words, followed, votes)
+        foretold[rows] = x @ (solved @ y) - np.einsum("ij,ji->i", x, solved) * y  # without the vote itself
+    return foretold
 
 
-def _against_others(
-    rule: str, words: str, followed: NDArray[np.int64], votes: NDArray[np.int64]
+def _agreement(log: Judgments, base: NDArray[np.bool_]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return how far beyond chance each agrees with the base on the query, and what chance may do."""
+    # One vote on a pair is enough. All workers weigh alike: a few who vote much are not the others.
+    cast, n = _votes(log), len(log.workers)
+    worker, choice = log.worker[cast].astype(np.int64), log.choice[cast].astype(np.float64)
+    left, right = (
+        log.query[cast].astype(np.int64) * len(log.docs) + side[cast] for side in (log.left, log.right)
+    )
+    _, place = np.unique(np.concatenate((left, right)), return_inverse=True)
+    _, mine = np.unique(place * n + np.tile(worker, 2), return_inverse=True)
+    won = np.concatenate((choice, -choice)) * np.tile(
+        base[worker] / np.bincount(worker, minlength=n)[worker], 2
+    )
+    of_others = np.bincount(place, weights=won)[place] - np.bincount(mine, weights=won)[mine]
+    says = np.sign(np.round(np.subtract(*np.split(of_others, 2)), 9))
+    told = np.maximum(np.bincount(worker, weights=says != 0, minlength=n), 1.0)
+    agrees = np.bincount(worker, weights=says * choice, minlength=n) / told
+    return agrees, _AGREES * np.sqrt((1.0 - agrees**2) / told)
+
+
+def _follow(
+    log: Judgments,
+    rule: str,
+    words: str,
+    says: NDArray[np.float64],
+    base: NDArray[np.bool_],
+    better: NDArray[np.float64],
 ) -> Iterator[Shortcut]:
     """Hold each worker against the median of the others: a few who vote much do not make what is usual."""
+    # Where the better passage mostly follows the rule, too, whoever reads better follows it more often.
+    rows = np.flatnonzero((says != 0) & (log.choice != 0) & (log.worker >= 0))
+    votes, followed = (
+        np.bincount(log.worker[rows], weights=of, minlength=base.size)
+        for of in (None, np.sign(says[rows]) == log.choice[rows])
+    )
     voters = np.flatnonzero(votes >= _FEWEST)
     share = followed[voters] / votes[voters]
-    for place, worker in enumerate(voters.tolist()):
-        others = np.delete(share, place)
-        if others.size < 2 and rule != LEFT:
+    for worker, its_share in zip(voters.tolist(), share.tolist(), strict=True):
+        others = base[voters] & (voters != worker)
+        if others.sum() < 2 and rule != LEFT:
             continue  # nobody to compare with
-        usual = max(0.5, float(np.median(others))) if others.size > 1 else 0.5
-        if share[place] >= usual + _HALF * (1.0 - usual):
+        usual = level = 0.5
+        if others.sum() > 1:
+            usual = max(0.5, float(np.median(share[others])))
+            level = min(_RIGHT, 0.5 + (usual - 0.5) * better[worker])
+        if its_share >= level + _HALF * (1.0 - level):
             n, k = int(votes[worker]), int(followed[worker])
-            p = float(scipy.special.bdtrc(k - 1, n, usual + _STEP * (1.0 - usual)))
-            beside = f" (others in {usual:.0%})" if others.size > 1 else ""
+            p = float(scipy.special.bdtrc(k - 1, n, level + _STEP * (1.0 - level)))
+            beside = f" (others in {usual:.0%})" if others.sum() > 1 else ""
             text = f"{words} in {k:,} of {many(n, 'vote')}{beside}"
             yield Shortcut(worker=worker, rule=rule, text=text, followed=k, votes=n, others=usual, p=p)
 
 
-def _follow_each_other(log: Judgments) -> Iterator[Shortcut]:
-    """Find a few who agree with each other more than if all had nothing but the truth in common."""
-    # Two meet too rarely to say so of them alone: the leading eigenvector of the agreement that is too much
-    # tells who belongs together, and its eigenvalue whether they are more than chance brings together.
+_Meetings: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]
+"""Two workers, each before and after the other, on how many pairs both voted, and on how many they agreed."""
+
+
+def _meet(log: Judgments) -> _Meetings:
+    """Return who met whom."""
     cast, n = _votes(log), len(log.workers)
     low, high = np.minimum(log.left, log.right)[cast], np.maximum(log.left, log.right)[cast]
     _, pair = np.unique(np.stack((log.query[cast], low, high)), axis=1, return_inverse=True)
@@ -205,17 +249,28 @@ def _follow_each_other(log: Judgments) -> Iterator[Shortcut]:
     net.data = np.sign(net.data)
     both = (abs(net) @ abs(net).T).tocsr()
     same = (both + net @ net.T) / 2.0
-    one, other = (both >= _MEETINGS).nonzero()
+    one, other = (part.astype(np.int64) for part in both.nonzero())
     one, other = one[one != other], other[one != other]
-    if np.unique(one).size < 4:
-        return  # among so few nobody stands out
+    if not one.size:
+        return one, other, np.zeros(0), np.zeros(0)
     met, agreed = (np.asarray(table[one, other]).ravel() for table in (both, same))
-    share = agreed / met
-    usual = float(np.clip(np.median(share), 0.5, _RIGHT))
+    return one, other, met, agreed
+
+
+def _follow_each_other(log: Judgments, base: NDArray[np.bool_]) -> Iterator[Shortcut]:
+    """Find a few who agree with each other more than if all had nothing but the truth in common."""
+    # Two meet too rarely to say so of them alone: the leading eigenvector of the agreement that is too much
+    # tells who belongs together, and its eigenvalue whether they are more than chance brings together.
+    n, meetings = len(log.workers), _meet(log)
+    one, other, met, agreed = (part[meetings[2] >= _MEETINGS] for part in meetings)
+    share, known = agreed / met, base[one] & base[other]
+    if np.unique(one[known]).size < 4:
+        return  # among so few nobody stands out
+    usual = float(np.clip(np.median(share[known]), 0.5, _RIGHT))
     # How often each is right if all have one truth in common: by the median over those whom they met.
     crowd, skill = np.sqrt(2.0 * usual - 1.0), np.full(n, 0.5)
-    for worker in np.unique(one).tolist():
-        rate = float(np.median(share[one == worker]))
+    for worker in np.unique(one[base[other]]).tolist():
+        rate = float(np.median(share[(one == worker) & base[other]]))
         skill[worker] = np.clip(0.5 + (rate - 0.5) / max(crowd, _LITTLE), 0.5, _RIGHT)
     expected = np.maximum(usual, 0.5 + 2.0 * (skill[one] - 0.5) * (skill[other] - 0.5))
     bound = expected + _STEP * (1.0 - expected)
@@ -229,16 +284,59 @@ def _follow_each_other(log: Judgments) -> Iterator[Shortcut]:
         return
     weight = vector[:, 0] * np.sign(vector[np.abs(vector).argmax(), 0])
     members = weight > weight.max() / 2.0
+    members |= _like(meetings, members)
+    readers = _readers(meetings, base & ~members)
+    if readers.sum() < members.sum():  # most are no clique: rather the others are one
+        members, readers = readers, _readers(meetings, base & ~readers)
+    truth = _explained(meetings, members, readers)
     for worker in np.flatnonzero(members).tolist():
         rows = (one == worker) & members[other]
         k, n_met = int(agreed[rows].sum()), int(met[rows].sum())
-        most = float(expected[rows].max(initial=usual))
+        most = float(expected[rows].max(initial=max(usual, truth)))
         if k < n_met * (most + _HALF * (1.0 - most)):
             continue
         whom = many(int(rows.sum()), "other worker")
         text = f"voted as {whom} did in {k:,} of {many(n_met, 'vote')} (others in {usual:.0%})"
         p = float(scipy.special.bdtrc(k - 1, n_met, most + _STEP * (1.0 - most)))
         yield Shortcut(worker=worker, rule=CLIQUE, text=text, followed=k, votes=n_met, others=usual, p=p)
+
+
+def _beyond_chance(
+    meetings: _Meetings, some: NDArray[np.bool_]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return how much more than coins each agrees with some others, and how often it met them."""
+    one, other, met, agreed = meetings
+    rows = some[other]
+    beyond, of = (
+        np.bincount(one[rows], part[rows], some.size).astype(np.float64) for part in (2.0 * agreed - met, met)
+    )
+    return beyond, of
+
+
+def _like(meetings: _Meetings, members: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return who plainly agrees with the members, and at least half as far as they do with each other."""
+    beyond, of = _beyond_chance(meetings, members)
+    within = beyond[members].sum() / max(of[members].sum(), 1.0)
+    like: NDArray[np.bool_] = (of > 0) & (beyond >= np.maximum(_HALF * within * of, _FAR * np.sqrt(of)))
+    return like
+
+
+def _readers(meetings: _Meetings, some: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return who of some agrees with the rest of them plainly more than coins do."""
+    beyond, of = _beyond_chance(meetings, some)
+    return some & (beyond > _AGREES * np.sqrt(of))
+
+
+def _explained(meetings: _Meetings, members: NDArray[np.bool_], others: NDArray[np.bool_]) -> float:
+    """Return how far some can agree as all have one truth in common: 1 where others agree on none."""
+    # Then agreement beyond chance is a product of how far either side reads; among coins, readers agree so.
+    beyond, of = _beyond_chance(meetings, others)
+    (with_them, n), (among, count) = ((beyond[some].sum(), of[some].sum()) for some in (members, others))
+    least = among - _AGREES * np.sqrt(2.0 * count)  # either of two has met the other
+    if least <= 0.0:
+        return 1.0
+    most = (max(with_them, 0.0) + _AGREES * np.sqrt(n)) / max(n, 1.0)
+    return 0.5 + 0.5 * min(1.0, float(most**2 / (least / count)))
 
 
 def _votes(log: Judgments) -> NDArray[np.int64]:

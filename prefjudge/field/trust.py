@@ -12,7 +12,7 @@ from statistics import median, median_high
 import numpy as np
 
 from prefjudge.core.judgments import BarringPolicy, BarringRule, Judgments, climb, split_models
-from prefjudge.core.shortcuts import find_shortcuts, visible
+from prefjudge.core.shortcuts import Shortcut, find_shortcuts, visible
 from prefjudge.core.workers import share_interval
 from prefjudge.crowd.protocol import Crowd, RefusedError
 from prefjudge.database import Connection
@@ -22,7 +22,7 @@ from prefjudge.field.publish import barred_group, climbs, trusted_group
 from prefjudge.findings.judgments import pseudonymous
 from prefjudge.study.assignments import forget_barred, load_gold_records, load_judgments, save_barred
 from prefjudge.study.hits import HitStatus
-from prefjudge.study.judgments import load_conduct, load_paces
+from prefjudge.study.judgments import Conduct, load_conduct, load_paces
 from prefjudge.study.people import (
     AFTER_MISS,
     AS_GUESSED,
@@ -54,7 +54,7 @@ from prefjudge.study.people import (
 )
 from prefjudge.study.pools import count_hidden, load_active_gold, load_passages, load_queries
 from prefjudge.study.progress import count_hits, count_judgments, count_rows, load_barred, waiting_pairs
-from prefjudge.study.store import RECOVERING, Study, current_target, load_setting, save_setting
+from prefjudge.study.store import IMPORTED, RECOVERING, Study, current_target, load_setting, save_setting
 from prefjudge.words import many
 
 
@@ -149,7 +149,12 @@ def bar_workers(study: Study, crowd: Crowd, target: str, *, again: bool = False,
         records, barred = load_gold_records(db, target), load_barred(db, target)
         fast, untold = count_workers_verdicts(db, target, TOO_FAST), _untold(db, target)
     votes = _votes_to_look_at(study, target) if news and climbs(study) else 0
-    followers = _rule_followers(study) if votes else {}
+    followers = {}
+    if votes:
+        with study.transaction(write=False) as db:
+            conduct = load_conduct(db)
+            workers, found = conduct.judgments.workers, find_followers(study, db, conduct)
+        followers = {workers[one.worker]: one.text for one in found}
     for worker in barred if again else barred.keys() & untold:
         with suppress(RefusedError):  # a marketplace that replaces a lost one does not know its workers
             crowd.bar(worker, group)
@@ -193,12 +198,22 @@ def _votes_to_look_at(study: Study, target: str) -> int:
     return votes if votes >= _GROWN * looked or not to_come else 0
 
 
-def _rule_followers(study: Study) -> dict[str, str]:
-    """Return whose votes follow what is seen without reading, far more than others' do, and how."""
-    with study.transaction(write=False) as db:
-        log = load_conduct(db).judgments
-        signals = visible(log, queries=load_queries(db), passages=load_passages(db))
-    return {log.workers[one.worker]: one.text for one in find_shortcuts(log, signals)}
+def find_followers(study: Study, db: Connection, conduct: Conduct) -> tuple[Shortcut, ...]:
+    """Return whose votes of a study follow what is seen without reading, far more than others' do.
+
+    What is usual, those say whose votes count or are held: by proven people alone, where they are most.
+    """
+    rule, target = barring_rule(study), current_target(db)
+    signals = visible(conduct.judgments, queries=load_queries(db), passages=load_passages(db))
+    records = load_gold_records(db, target)
+    base = {
+        worker
+        for which in (target, IMPORTED)
+        for reason in ("", FOLLOWED)
+        for worker in count_votes(db, which, reason)
+    }
+    proven = {worker for worker in base if worker in records and rule.proves(records[worker])}
+    return find_shortcuts(conduct.judgments, signals, base=proven if 2 * len(proven) > len(base) else base)
 
 
 _HASTE, _ENOUGH_PACES = 5.0, 10

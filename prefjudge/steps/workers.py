@@ -13,7 +13,7 @@ import numpy as np
 from prefjudge.core.hits import CENT
 from prefjudge.core.judgments import Judgments, gather_verdicts
 from prefjudge.core.resolving.rules import fit_noisy_bradley_terry
-from prefjudge.core.shortcuts import CLIQUE, Shortcut, find_shortcuts, visible
+from prefjudge.core.shortcuts import CLIQUE, Shortcut
 from prefjudge.core.workers import (
     Evidence,
     Sign,
@@ -31,7 +31,7 @@ from prefjudge.core.workers import (
 from prefjudge.database import Value, file_of, redacted
 from prefjudge.errors import InputError, StudyError
 from prefjudge.field.crowd import store_url
-from prefjudge.field.trust import hold_workers
+from prefjudge.field.trust import find_followers, hold_workers
 from prefjudge.marketplace import operator as market
 from prefjudge.reading.files import Notice
 from prefjudge.reading.inputs import Votes, maybe, take_judgments
@@ -103,6 +103,7 @@ def _observe_study(study: Study, *, ids: bool) -> Observed:
         rehearsal, remarks = load_rehearsal(db), load_remarks(db)
         queries, passages, barred = load_queries(db), load_passages(db), load_barred(db)
         undecided, turns = load_undecided(db, current_target(db)), load_turns(db)
+        shortcuts = find_followers(study, db, conduct)
     if not len(conduct.judgments):
         if len(kept):
             raise StudyError(
@@ -110,7 +111,6 @@ def _observe_study(study: Study, *, ids: bool) -> Observed:
             )
         raise lacking(study, Stage.JUDGED)
     log = conduct.judgments
-    shortcuts = find_shortcuts(log, visible(log, queries=queries, passages=passages))
     notices: tuple[str, ...] = ()
     if not log.sides:
         # thrown by a coin: a file that lists the preferred document first would make everybody suspect

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from prefjudge.core.judgments import Judgments
+from prefjudge.core.judgments import Judgments, select_judgments
 from prefjudge.core.shortcuts import (
     CLIQUE,
     DENSE,
@@ -82,6 +82,56 @@ def test_two_who_are_nearly_always_right_are_no_clique() -> None:
         right = np.sign(truth[log.left] - truth[log.right]).astype(np.int8)
         log = replace(log, choice=np.where(log.worker < 2, right, log.choice))
         assert find_shortcuts(log, signals) == ()
+
+
+@pytest.mark.parametrize("goes", [0.0, 0.8])
+def test_people_who_read_are_named_neither_as_a_clique_nor_for_a_rule_among_coins(goes: float) -> None:
+    """They agree with each other alone, and follow what goes with the truth alone: reading does that, too."""
+    for seed in range(10):
+        log, signals = crowd(np.random.default_rng(seed), votes=200)
+        rng = np.random.default_rng(seed)
+        worth = rng.normal(size=QUERIES * POOL)
+        better = worth[log.left] - worth[log.right]
+        chosen = np.where(rng.random(len(log)) < np.where(log.worker < 8, 0.5, 0.05), -better, better)
+        log = replace(log, choice=np.sign(chosen).astype(np.int8))
+        signals[LONGER] = np.where(rng.random(len(log)) < goes, better, signals[LONGER])
+        assert find_shortcuts(log, signals) == ()
+
+
+def test_a_few_votes_of_many_coins_make_nobody_a_clique_and_hide_none() -> None:
+    """Accounts of twenty votes, dropped since, beside fourteen careful people; and with a clique of six."""
+    named = []
+    for seed in range(10):
+        log, _ = crowd(np.random.default_rng(seed), CLIQUE, votes=200)
+        rng = np.random.default_rng(seed)
+        worth = rng.normal(size=QUERIES * POOL)
+        read = np.sign(worth[log.left] - worth[log.right]).astype(np.int8)
+        slips = np.where(rng.random(len(log)) < 0.05, -read, read)
+        coin = PEOPLE + BOTS + np.arange(600) // 20
+        tossed = replace(
+            select_judgments(log, rng.choice(len(log), 600)),
+            workers=(*log.workers, *(f"coin{number:02}" for number in range(30))),
+            worker=coin.astype(np.int32),
+            choice=rng.choice(np.array([-1, 1], np.int8), 600),
+        )
+        clique = replace(log, choice=np.where(log.worker < PEOPLE, slips, log.choice))
+        for name, some in (("people", clique.worker < PEOPLE), ("both", clique.worker >= 0)):
+            rows = select_judgments(clique, some)
+            columns = ("query", "left", "right", "choice", "strength", "worker")
+            both = replace(
+                tossed, **{one: np.concatenate((getattr(rows, one), getattr(tossed, one))) for one in columns}
+            )
+            found = {one.worker for one in find_shortcuts(both, {})}
+            assert not any(worker < PEOPLE for worker in found), name
+            named += [found] * (name == "both")
+    assert sum(map(len, named)) >= 0.8 * 10 * BOTS
+
+
+def test_the_base_alone_says_what_is_usual() -> None:
+    log, signals = crowd(np.random.default_rng(0), LEFT, votes=100)
+    bots = range(PEOPLE, PEOPLE + BOTS)
+    assert {one.worker for one in find_shortcuts(log, signals, base=log.workers)} == {*bots}
+    assert find_shortcuts(log, signals, base=[log.workers[one] for one in bots]) == ()
 
 
 def test_of_a_clean_crowd_nobody_is_named() -> None:

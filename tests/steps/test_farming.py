@@ -28,6 +28,7 @@ from prefjudge.steps.serve import Screener
 from prefjudge.steps.work import simulated_truth
 from prefjudge.study.assignments import KEPT, forget_barred, save_barred
 from prefjudge.study.hits import load_hits
+from prefjudge.study.judgments import load_conduct
 from prefjudge.study.people import (
     DOUBTED,
     GUESSED,
@@ -291,7 +292,9 @@ class FollowingMind:
         return getattr(self.mind, name)
 
 
-def test_votes_that_leave_doubt_are_asked_again_of_the_proven(served: Path) -> None:
+def test_votes_that_leave_doubt_are_asked_again_of_the_proven(
+    served: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert take_all(person(served, "passer-by")) == 1
     regular = person(served, "regular")
     while not collect(served).reissued:
@@ -301,6 +304,11 @@ def test_votes_that_leave_doubt_are_asked_again_of_the_proven(served: Path) -> N
         doubted = [list(count_votes(db, target, DOUBTED).values()) for target in ("sandbox", "live")]
         assert doubted == [[3], []], "its one HIT"
         (known,) = count_votes(db, "sandbox")
+        bases: list[set[str]] = []
+        monkeypatch.setattr(trust, "find_shortcuts", lambda *_, base: bases.append(base))
+        trust.find_followers(study, db, load_conduct(db))
+        assert bases == [{known}], "of whom nothing counts does not say what is usual"
+        monkeypatch.undo()
         db.execute("DELETE FROM drops")
         save_barred(db, "sandbox", known, HELD, 0.0)
     assert not trust.ask_again(study, "sandbox"), "who is held is nobody to ask"
