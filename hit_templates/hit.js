@@ -1,4 +1,5 @@
 "use strict";
+// A line with "two" at its end is for pages of pairs, and one with "more" before it for those of several passages.
 (() => {
 const $ = id => document.getElementById(id);
 const rules = JSON.parse($("rules").textContent);
@@ -14,10 +15,14 @@ let hash = 0x811c9dc5;
 for (const byte of new TextEncoder().encode(assignment)) hash = Math.imul(hash ^ byte, 0x01000193);
 const layout = (hash >>> 0) % rules.layouts.length;
 const [order, swapped] = rules.layouts[layout];
+//more const passages = [...$("slots").querySelectorAll("dd")];
 const written = [...$("slots").querySelectorAll("dt")].map((query, i) => {
-  const first = query.nextElementSibling;
-  const sides = [first, first.nextElementSibling];
-  return { name: query.id, query: query.textContent.trim(), sides: swapped[i] ? sides.reverse() : sides };
+  const first = query.nextElementSibling; //two
+  const sides = [first, first.nextElementSibling]; //two
+  //more const two = [swapped[i], 1 - swapped[i]], turn = swapped[i].map ? swapped[i] : two;
+  //more const all = passages.splice(0, turn.length), sides = turn.map(place => all[place]);
+  //more return { name: query.id, query: query.textContent.trim(), sides };
+  return { name: query.id, query: query.textContent.trim(), sides: swapped[i] ? sides.reverse() : sides }; //two
 });
 const slots = order.map(i => written[i]);
 
@@ -97,6 +102,8 @@ const step = to => {
   $("place").textContent = to < 0 ? fill(words.practice, { n: lessons.length + to + 1, all: lessons.length }) : fill(words.place, { n: to + 1, all: slots.length });
   $("bar").value = done();
   $("query").textContent = slot.query;
+  //more shown = slot.sides.length;
+  //more cards.forEach((card, i) => { card.hidden = i >= shown; });
   slot.sides.forEach((side, i) => { $("text" + i).textContent = side.textContent; });
   $("back").hidden = !to || to === -lessons.length;
   $("stop").hidden = to < 0;
@@ -114,9 +121,12 @@ const mark = () => {
   if ($("comment")) $("comment").value = state.comments[slot.name] || "";
   $("why").hidden = !slot.why || !choice;
   $("why").textContent = slot.why && choice ? (choice === "good" ? words.right : words.wrong) + " " + slot.why : "";
-  $("status").textContent = choice ? fill(words.chosen, { choice: choice === "tie" ? words.tie : sided(slot, choice) ? words.passage + " " + (slot.sides[0].id === choice ? 1 : 2) : words.unable }) : "";
+  //more const place = 1 + slot.sides.findIndex(side => side.id === choice);
+  //more $("status").textContent = choice ? fill(words.chosen, { choice: place ? words.passage + " " + place : words.unable }) : "";
+  $("status").textContent = choice ? fill(words.chosen, { choice: choice === "tie" ? words.tie : sided(slot, choice) ? words.passage + " " + (slot.sides[0].id === choice ? 1 : 2) : words.unable }) : ""; //two
 };
-const named = (slot, side) => (side === 2 ? "tie" : slot.sides[side].id);
+const named = (slot, side) => (side === 2 ? "tie" : slot.sides[side].id); //two
+//more const named = (slot, side) => slot.sides[side]?.id;
 const choose = side => answer(named(at(state.at), side));
 const answer = choice => {
   const slot = at(state.at);
@@ -174,6 +184,7 @@ $("send").onclick = () => send(false);
 radios("choice").forEach(radio => { radio.onchange = () => choose(+radio.value); });
 radios("strength").forEach(radio => { radio.onchange = () => { state.strengths[slots[state.at].name] = +radio.value; save(); }; });
 const cards = document.querySelectorAll(".card");
+//more let shown = 0;
 cards.forEach((card, side) => {
   card.onclick = event => { if (!event.target.closest("label") && !String(getSelection())) choose(side); };
 });
@@ -183,15 +194,18 @@ if ($("comment")) {
   $("remark").onchange = () => { state.remark = $("remark").value; save(); };
 }
 // On a narrow screen the passages are below each other: a button leads to the one that is out of sight.
-const away = () => +(cards[1].getBoundingClientRect().top > innerHeight / 2);
-const label = () => { $("jump").textContent = words.passage + " " + (away() ? "2 ↓" : "1 ↑"); };
+const away = () => +(cards[1].getBoundingClientRect().top > innerHeight / 2); //two
+const label = () => { $("jump").textContent = words.passage + " " + (away() ? "2 ↓" : "1 ↑"); }; //two
+//more const away = () => Math.max(0, Array.from(cards).slice(0, shown).findIndex(card => card.getBoundingClientRect().top > innerHeight / 2));
+//more const label = () => { $("jump").textContent = words.passage + " " + (1 + away()) + (away() ? " ↓" : " ↑"); };
 $("jump").onclick = () => { cards[away()].scrollIntoView(); label(); };
 addEventListener("scroll", label);
 addEventListener("keydown", event => {
   if (!state.consent || !$("keys").checked || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
   if (event.target.closest("select, textarea")) return;
   const on = event.target, judging = !$("judge").hidden, finished = !$("done").hidden;
-  const side = { ArrowLeft: 0, ArrowRight: 1, 1: 0, 2: 1, 0: rules.ties ? 2 : undefined }[event.key];
+  const side = { ArrowLeft: 0, ArrowRight: 1, 1: 0, 2: 1, 0: rules.ties ? 2 : undefined }[event.key]; //two
+  //more const side = event.key > 0 && event.key <= shown ? event.key - 1 : undefined;
   if (judging && side !== undefined && !(on.name === "strength" && event.key.startsWith("Arrow"))) {
     choose(side);
     if (on.name === "choice") radios("choice")[side].focus();

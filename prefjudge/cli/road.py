@@ -123,8 +123,9 @@ def pool(
         )
         say(f"next: {_drive(opened(study))}")
     else:
-        seconds = 25.0 if study is None else opened(study).config.design.seconds_per_pair
-        show_pool(result, seconds, details=details)
+        config = None if study is None else opened(study).config
+        seconds = 25.0 if config is None else config.design.seconds_per_pair
+        show_pool(result, seconds, details=details, passages=config.hit.passages if config else 2)
         if study is not None:
             say(
                 _after_pool(study, texts=bool(queries and collection))
@@ -146,17 +147,19 @@ def _after_pool(study: Path, *, texts: bool) -> str:
     )
 
 
-def show_pool(result: "PoolResult", seconds: float, *, details: bool) -> None:
+def show_pool(result: "PoolResult", seconds: float, *, details: bool, passages: int = 2) -> None:
     """Print how large the pools are, and what there is to judge, in pairs and in hours."""
     if details:
         show_sizes(result)
     if result.split:
         _show_split(result)
+    work = f"{span(result.pairs * seconds / 3600)} of work at {seconds:g} s, without gold pairs and repeats"
+    if passages > 2:
+        work = f"up to {passages} passages at once; `prefjudge plan` says what that takes"
     sizes = f", {min(result.sizes)} to {max(result.sizes)} a query" if result.sizes and not details else ""
     say(
         f"{many(result.queries, 'query')}, {many(result.documents, 'candidate')}{sizes} from "
-        f"{many(len(result.runs), 'run')}, {many(result.pairs, 'pair')} to judge: "
-        f"{span(result.pairs * seconds / 3600)} of work at {seconds:g} s, without gold pairs and repeats"
+        f"{many(len(result.runs), 'run')}, {many(result.pairs, 'pair')} to judge: {work}"
     )
     for path in (result.out, result.plot):
         if path:
@@ -324,7 +327,10 @@ def show_offer(offer: "PublishResult") -> None:
     """Print what would be published, where, and what it costs."""
     money = "play money" if offer.target == "sandbox" else "REAL MONEY"
     say(f"target    {offer.target} ({money}) at {offer.endpoint}")
-    inside = f"{many(offer.pairs, 'pair')}, {many(offer.assignments, 'assignment')}"
+    asked = many(offer.pairs, "pair")
+    if offer.passages > 2:
+        asked = f"{many(offer.pairs, 'question')} of up to {offer.passages} passages"
+    inside = f"{asked}, {many(offer.assignments, 'assignment')}"
     say(f"HITs      {offer.hits:,} with {inside}: {span(float(offer.hours))} of work")
     if offer.strategy:
         say(f"plan      {offer.strategy}; what prefjudge plan advises is for prefjudge run")

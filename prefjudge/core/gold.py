@@ -142,8 +142,11 @@ def suggest_gold(
     lengths: Sequence[tuple[int, int, int]] = (),
     avoid: Mapping[str, frozenset[str]] | None = None,
     min_words: int = 15,
+    passages_each: int = 2,
 ) -> tuple[GoldPair, ...]:
     """Suggest gold pairs for review: a relevant passage of a query against one that is off-topic.
+
+    For questions of more passages there are as many pairs of each relevant passage as it takes.
 
     For each suggestion the lengths of a pooled pair are drawn, and a query, a relevant passage and an
     off-topic one are sought that come near them, so that gold pairs look like the others. The relevant
@@ -164,9 +167,13 @@ def suggest_gold(
     known = _known_relevant(qrels, queries, shelf, any_length=bool(lengths))
     search = _Search(shelf, known, queries, avoid or {}, rng)
     suggestions: list[GoldPair] = []
-    while len(suggestions) < count and (found := search.next_pair(_aim(lengths, rng))):
+    count *= passages_each - 1
+    while len(suggestions) < count and (found := search.next_pair(aim := _aim(lengths, rng))):
         query_id, good, bad = found
-        suggestions.append(gold_pair(query_id, shelf.docs[good], shelf.docs[bad], queries, passages))
+        every = [bad, *search.more(query_id, good, aim, passages_each - 2)]
+        if len(every) == passages_each - 1:
+            docs = (shelf.docs[row] for row in every)
+            suggestions += [gold_pair(query_id, shelf.docs[good], doc, queries, passages) for doc in docs]
     return tuple(suggestions)
 
 
@@ -324,6 +331,19 @@ class _Search:
         self._banned.setdefault(query_id, set()).add(bad)
         words = self._index.overlap(self._queries[query_id]).words
         self._lead += float(np.sign(words[good] - words[bad]))
+        return found
+
+    def more(self, query_id: str, good: int, aim: _Aim | None, count: int) -> list[int]:
+        """Return so many further off-topic passages, or as many as there are."""
+        found: list[int] = []
+        banned = self._banned[query_id]
+        while len(found) < count:
+            near = self._shelf.near(aim, {good, *banned})
+            bad = self._off_topic(self._queries[query_id], good, near)
+            if bad is None:
+                break
+            banned.add(bad)
+            found.append(bad)
         return found
 
     def _find(

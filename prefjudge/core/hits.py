@@ -1,9 +1,10 @@
 """HITs: ten pairs and three hidden gold pairs, what they cost, and what a worker's fields say of them."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Decimal
+from itertools import combinations
 from typing import TYPE_CHECKING, TypeAlias
 
 from prefjudge.words import many
@@ -28,15 +29,26 @@ class Passage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """A pair as a HIT holds it: a query and two passages, under opaque names of 12 of ``[a-z0-9]`` each.
+    """A question of a HIT: a query and two passages, or more, under opaque names of 12 of ``[a-z0-9]`` each.
 
-    ``name`` is the form field's, and ``tokens`` are the values that choosing either passage submits.
+    ``name`` is the form field's, and ``tokens`` are the values that choosing each passage submits.
     """
 
     name: str
     query: str
-    passages: tuple[Passage, Passage]
-    tokens: tuple[str, str]
+    passages: tuple[Passage, ...]
+    tokens: tuple[str, ...]
+
+
+Side: TypeAlias = "bool | tuple[int, ...]"
+"""Whether the first of two passages is shown on the right; of more, all of them in the order shown."""
+
+
+def in_order(side: Side, passages: int) -> tuple[int, ...]:
+    """Return the passages of a slot, by their places in it, as they are shown."""
+    if isinstance(side, tuple):
+        return side
+    return (1, 0) if side else tuple(range(passages))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,8 +57,8 @@ class Layout:
 
     order: tuple[int, ...]
     """The slots' indices in the order in which they are shown."""
-    swapped: tuple[bool, ...]
-    """For each slot (by its index, not its place), whether its first passage is shown on the right."""
+    swapped: tuple[Side, ...]
+    """For each slot (by its index, not its place), on which sides its passages are shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,14 +86,93 @@ def layout_index(assignment_id: str, layouts: int) -> int:
     return value % layouts
 
 
-def pack_pairs(count: int, per_hit: int, *, rng: "Generator") -> list[tuple[int, ...]]:
-    """Deal ``count`` pairs to HITs at random, each to one; the last HIT may hold fewer."""
-    shuffled = rng.permutation(count).tolist()
-    return [tuple(shuffled[at : at + per_hit]) for at in range(0, count, per_hit)]
+Question: TypeAlias = tuple[int, ...]
+"""The numbers of the pairs that a question shows: one, or all pairs of more than two passages."""
 
 
-def plan_hit(pairs: Sequence[int], gold: Sequence[int], *, layouts: int = 1, rng: "Generator") -> HitPlan:
-    """Shuffle the pairs and the gold pairs of a HIT into slots and draw its layouts."""
+def ask_together(
+    wanted: Iterable[tuple[int, str, str, str, int]],
+    known: Mapping[tuple[str, str, str], int],
+    passages: int,
+) -> list[tuple[int, Question]]:
+    """Return questions of up to so many passages that show the wanted pairs, each with how often to ask it.
+
+    All pairs that are shown together are ``known``. Wanted are the number, the query, both documents and how
+    many votes.
+    """
+    if passages == 2:
+        return [(votes, (number,)) for number, *_, votes in wanted]
+    by_query: dict[str, list[tuple[str, str, int]]] = {}
+    for _, query, a, b, votes in wanted:
+        by_query.setdefault(query, []).append((a, b, votes))
+    found: list[tuple[int, Question]] = []
+    for query, pairs in by_query.items():
+        docs = sorted({doc for a, b, _ in pairs for doc in (a, b)})
+        places = combinations(range(len(docs)), 2)
+        there = {(a, b) for a, b in places if (query, docs[a], docs[b]) in known}
+        lacking = {(docs.index(a), docs.index(b)): votes for a, b, votes in pairs}
+        for votes, shown in show_together(lacking, passages, there):
+            found.append((votes, tuple(known[query, docs[a], docs[b]] for a, b in combinations(shown, 2))))
+    return found
+
+
+def show_together(
+    lacking: Mapping[tuple[int, int], int], passages: int, known: Container[tuple[int, int]] | None = None
+) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Yield candidates of a query to show together, in order, and how often, until no pair lacks votes.
+
+    The pair that lacks most comes first, with the candidates whose pairs with it lack most. Only pairs that
+    are ``known`` are shown.
+    """
+    candidates = sorted({one for pair in lacking for one in pair})
+    while lacking:
+        shown = sorted(max(lacking.items(), key=lambda one: one[1])[0])
+        while len(shown) < passages:
+            gain = {}
+            for one in candidates:
+                pairs = [(min(one, other), max(one, other)) for other in shown]
+                if one not in shown and (known is None or all(pair in known for pair in pairs)):
+                    gain[one] = sum(lacking.get(pair, 0) for pair in pairs)
+            best = max(gain, key=gain.__getitem__, default=None)
+            if best is None or not gain[best]:
+                break
+            shown = sorted([*shown, best])
+        together = [pair for pair in combinations(shown, 2) if pair in lacking]
+        votes = min(lacking[pair] for pair in together)
+        left = {**lacking, **{pair: lacking[pair] - votes for pair in together}}
+        lacking = {pair: count for pair, count in left.items() if count}
+        yield votes, tuple(shown)
+
+
+def pack_questions(questions: Sequence[Question], per_hit: int, *, rng: "Generator") -> list[list[Question]]:
+    """Deal questions to HITs at random, each to one that has none of its pairs; HITs may hold fewer."""
+    packed: list[list[Question]] = []
+    room: list[list[Question]] = []
+    for place in rng.permutation(len(questions)).tolist():
+        new = questions[place]
+        hit = next((hit for hit in room if all(set(new).isdisjoint(one) for one in hit)), None)
+        if hit is None:
+            room.append(hit := [])
+            packed.append(hit)
+        hit.append(new)
+        if len(hit) == per_hit:
+            room.remove(hit)
+    return packed
+
+
+def plan_hit(
+    pairs: Sequence[int],
+    gold: Sequence[int],
+    *,
+    layouts: int = 1,
+    passages: Sequence[int] = (),
+    rng: "Generator",
+) -> HitPlan:
+    """Shuffle the pairs and the gold pairs of a HIT into slots and draw its layouts.
+
+    Where questions have more than two ``passages``, it says how many each has, first the pairs' and then the
+    gold pairs'.
+    """
     # The first passage of a gold slot is the good one, so a gold pair that is not swapped is right on the
     # left. Each layout has gold pairs right on either side, where there are at least two: someone who always
     # chooses one side fails. The layouts differ in their order, and show the sides as they were drawn or all
@@ -89,7 +180,10 @@ def plan_hit(pairs: Sequence[int], gold: Sequence[int], *, layouts: int = 1, rng
     # one side would give the gold pairs away.
     count = len(pairs) + len(gold)
     slots = tuple(rng.permutation(count).tolist())
-    swapped = _draw_sides([k >= len(pairs) for k in slots], rng)
+    sizes = [passages[k] if passages else 2 for k in slots]
+    sides = _draw_sides([k >= len(pairs) for k in slots], sizes, rng)
+    several = max(sizes, default=2) > 2  # the first layout is as drawn: gold is right at more than one place
+    turns = [bool(number % 2) for number in range(layouts)] if several else _take_turns(layouts, rng)
     return HitPlan(
         pairs=tuple(pairs),
         gold=tuple(gold),
@@ -97,20 +191,30 @@ def plan_hit(pairs: Sequence[int], gold: Sequence[int], *, layouts: int = 1, rng
         layouts=tuple(
             Layout(
                 order=tuple(rng.permutation(count).tolist()),
-                swapped=tuple(side != mirrored for side in swapped),
+                swapped=tuple(
+                    _rotated(side, number) if isinstance(side, tuple) else side != mirrored for side in sides
+                ),
             )
-            for mirrored in _take_turns(layouts, rng)
+            for number, mirrored in enumerate(turns)
         ),
     )
 
 
-def _draw_sides(is_gold: Sequence[bool], rng: "Generator") -> list[bool]:
-    swapped: list[bool] = (rng.random(len(is_gold)) < 0.5).tolist()
+def _draw_sides(is_gold: Sequence[bool], passages: Sequence[int], rng: "Generator") -> list[Side]:
+    sides: list[Side] = (rng.random(len(is_gold)) < 0.5).tolist()
+    for place, size in enumerate(passages):
+        if size > 2:
+            sides[place] = tuple(rng.permutation(size).tolist())
     golden = [place for place, gold in enumerate(is_gold) if gold]
-    if len(golden) >= 2 and len({swapped[place] for place in golden}) == 1:
+    if len(golden) >= 2 and len({in_order(sides[place], 2).index(0) for place in golden}) == 1:
         flip = int(rng.choice(golden))
-        swapped[flip] = not swapped[flip]
-    return swapped
+        side = sides[flip]
+        sides[flip] = _rotated(side, 1) if isinstance(side, tuple) else not side
+    return sides
+
+
+def _rotated(side: tuple[int, ...], by: int) -> tuple[int, ...]:
+    return (*side[by % len(side) :], *side[: by % len(side)])
 
 
 def _take_turns(layouts: int, rng: "Generator") -> list[bool]:
@@ -209,19 +313,29 @@ class Choice:
 
     slot: int
     """The slot's index."""
-    first_on_left: bool
-    """Whether the slot's first passage was shown on the left."""
-    choice: int
-    """1 where the left passage was chosen, -1 where the right was, 0 for a tie."""
+    shown: tuple[int, ...]
+    """The slot's passages, by their places in it, as they were shown."""
+    chosen: int | None
+    """The place of the one that was chosen; None for a tie."""
     strength: int
     """How strongly, from 1."""
     milliseconds: int
     """How long the slot was visible."""
 
     @property
+    def first_on_left(self) -> bool:
+        """Whether the slot's first passage was shown on the left."""
+        return self.shown[0] == 0
+
+    @property
+    def choice(self) -> int:
+        """1 where the left passage of two was chosen, -1 where the right was, 0 for a tie."""
+        return 0 if self.chosen is None else 1 if self.chosen == self.shown[0] else -1
+
+    @property
     def chose_first(self) -> bool:
         """Whether the slot's first passage was chosen."""
-        return self.choice == (1 if self.first_on_left else -1)
+        return self.chosen == 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,7 +364,7 @@ class Answer:
 def check_answer(
     fields: Mapping[str, str],
     names: Sequence[str],
-    tokens: Sequence[tuple[str, str]],
+    tokens: Sequence[tuple[str, ...]],
     layouts: Sequence[Layout],
     assignment_id: str,
     *,
@@ -264,18 +378,17 @@ def check_answer(
     stopped = fields.get("stopped") == "1"
     index = layout_index(assignment_id, len(layouts))
     choices, unable = [], {}
-    for slot, (name, pair) in enumerate(zip(names, tokens, strict=True)):
+    for slot, (name, passages) in enumerate(zip(names, tokens, strict=True)):
         if name not in fields:
             continue
         if allow_unable and fields[name] in _UNABLE:
             unable[slot] = _UNABLE[fields[name]]
             continue
-        first_on_left = not layouts[index].swapped[slot]
         choices.append(
             Choice(
                 slot=slot,
-                first_on_left=first_on_left,
-                choice=_choice(fields[name], pair, first_on_left, allow_ties),
+                shown=in_order(layouts[index].swapped[slot], len(passages)),
+                chosen=_chosen(fields[name], passages, allow_ties),
                 strength=_strength(fields.get(f"{name}.strength", ""), strengths),
                 milliseconds=_milliseconds(fields.get(f"{name}.ms", "")),
             )
@@ -305,12 +418,12 @@ def clean_comment(text: str, longest: int) -> str:
     return _UNSEEN.sub("", text[: 2 * longest])[:longest].strip()
 
 
-def _choice(value: str, pair: tuple[str, str], first_on_left: bool, allow_ties: bool) -> int:
+def _chosen(value: str, passages: tuple[str, ...], allow_ties: bool) -> int | None:
     if value == TIE and allow_ties:
-        return 0
-    if value not in pair:
+        return None
+    if value not in passages:
         raise BadAnswerError(f"{value[:20]!r} is not one of the choices")
-    return 1 if (value == pair[0]) == first_on_left else -1
+    return passages.index(value)
 
 
 def _strength(value: str, strengths: int) -> int:

@@ -36,6 +36,8 @@ class Judgments:
     gold: NDArray[np.int64] | None = None
     """Shape (2, n_workers): the gold pairs that each worker got right, and missed; None where nothing is
     known of gold pairs."""
+    click: Codes | None = None
+    """Which choice out of several passages each is a win of; -1 where two were compared. None if all were."""
 
     @classmethod
     def of_nobody(
@@ -76,6 +78,23 @@ class Judgments:
         """The other document."""
         return np.where(self.choice >= 0, self.right, self.left)
 
+    @property
+    def worth(self) -> "Floats | None":
+        """What each is worth, shape (n,), where not all are worth one vote.
+
+        Two passages tell a bit at most, ``k`` passages log2(k): so many votes the ``k - 1`` wins of a choice
+        share, which are one answer. In full they would make P(best) far too sure.
+        """
+        if self.click is None:
+            return None
+        wins = np.bincount(self.click + 1)[self.click + 1]
+        return np.where(self.click < 0, 1.0, worth_of_win(wins + 1))
+
+    @property
+    def passages(self) -> int:
+        """How many passages were shown at once at most."""
+        return 2 if self.click is None else 1 + int(np.bincount(self.click + 1)[1:].max(initial=1))
+
 
 def only_queries(judgments: Judgments, queries: Collection[str]) -> Judgments:
     """Return the judgments of the given queries only, in the order of the log; the vocabularies stay."""
@@ -89,6 +108,11 @@ def nameless(judgments: Judgments) -> Judgments:
     return replace(judgments, workers=(), worker=np.full(len(judgments), -1, dtype=np.int32), gold=None)
 
 
+def worth_of_win(passages: NDArray[np.int64] | int) -> "Floats":
+    """Return what a win of a choice out of so many passages is worth: of two, one vote."""
+    return np.log2(passages) / (np.asarray(passages) - 1.0)
+
+
 def select_judgments(judgments: Judgments, keep: NDArray[np.bool_] | NDArray[np.int64]) -> Judgments:
     """Return the judgments that ``keep`` flags, or lists in its order, with the same vocabularies."""
     return replace(
@@ -99,7 +123,35 @@ def select_judgments(judgments: Judgments, keep: NDArray[np.bool_] | NDArray[np.
         choice=judgments.choice[keep],
         strength=judgments.strength[keep],
         worker=judgments.worker[keep],
+        click=None if judgments.click is None else judgments.click[keep],
     )
+
+
+def one_of_each_choice(judgments: Judgments) -> NDArray[np.int64]:
+    """Return the rows with one win of each choice out of several passages: no other is independent of it."""
+    if judgments.click is None:
+        return np.arange(len(judgments))
+    order = np.argsort(judgments.click, kind="stable")
+    click = judgments.click[order]
+    wins = np.bincount(click + 1)
+    place = np.arange(click.size) - (np.cumsum(wins) - wins)[click + 1]
+    kept = (click < 0) | (place == click % wins[click + 1])
+    return np.sort(order[kept])
+
+
+def passed_over(judgments: Judgments) -> Codes:
+    """Return the pairs that a choice showed and chose neither of: queries and documents, shape (3, n)."""
+    none = np.zeros((3, 0), dtype=np.int32)
+    if judgments.click is None:
+        return none
+    rows = np.flatnonzero(judgments.click >= 0)
+    rows = rows[np.argsort(judgments.click[rows], kind="stable")]
+    click, query, loser = judgments.click[rows], judgments.query[rows], judgments.loser[rows]
+    pairs = [none]
+    for apart in range(1, int(np.bincount(click, minlength=1).max())):
+        same = click[apart:] == click[:-apart]
+        pairs.append(np.stack([query[apart:][same], loser[:-apart][same], loser[apart:][same]]))
+    return np.concatenate(pairs, axis=1)
 
 
 # Models as extra assessors: what two answers to a pair come to, and how a model compares with people.

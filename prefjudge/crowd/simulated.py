@@ -18,7 +18,7 @@ from urllib.parse import parse_qs, urljoin, urlsplit
 import numpy as np
 import urllib3
 
-from prefjudge.core.hits import Layout, layout_index
+from prefjudge.core.hits import Layout, in_order, layout_index
 from prefjudge.errors import CrowdError
 
 Truth = Mapping[tuple[str, str], float]
@@ -72,8 +72,8 @@ class SeenSlot:
 
     name: str
     query: str
-    tokens: tuple[str, str]
-    passages: tuple[str, str]
+    tokens: tuple[str, ...]
+    passages: tuple[str, ...]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -83,7 +83,7 @@ class Mind:
     temper: Temper
     truth: Truth
     error: float
-    """How often an honest choice is wrong."""
+    """How often an honest choice of two is wrong: twice as often it is thrown by a die."""
     slip: float
     """The same where one of the passages is off-topic, as in a gold pair."""
     rng: np.random.Generator
@@ -92,12 +92,13 @@ class Mind:
     done: int = 0
     """How many HITs the worker has judged."""
 
-    def choose(self, slot: SeenSlot, *, first_on_left: bool) -> int:
-        """Return 0 for the slot's first passage, 1 for its second."""
-        at_random = int(self.rng.random() < 0.5)
+    def choose(self, slot: SeenSlot, *, leftmost: int) -> int:
+        """Return the place of a passage in the slot; of them the ``leftmost`` is shown first."""
+        many = len(slot.passages)
+        at_random = min(many - 1, int(many * (1.0 - self.rng.random())))
         match self.temper:
             case Temper.LEFT:
-                return 0 if first_on_left else 1
+                return leftmost
             case Temper.FIRST:
                 return 0
             case Temper.CARELESS | Temper.CLICKER:
@@ -106,13 +107,15 @@ class Mind:
                 return at_random
             case Temper.LEXICAL:
                 shared = [_shared_words(slot.query, passage) for passage in slot.passages]
-                return at_random if shared[0] == shared[1] else int(shared[1] > shared[0])
+                return at_random if shared.count(max(shared)) > 1 else shared.index(max(shared))
             case Temper.SCRIPT | Temper.COLLUDERS:
                 return self._better(slot) if _pair_of(slot) in self.met else at_random
             case Temper.GOLD_AWARE:
                 return self._better(slot) if self._is_easy(slot) else at_random
-        wrong = self.rng.random() < (self.slip if self._is_easy(slot) else self.error)
-        return self._better(slot) ^ int(wrong)
+        wrong = 2.0 * (self.slip if self._is_easy(slot) else self.error) * (many - 1) / many
+        if self.rng.random() >= wrong:
+            return self._better(slot)
+        return (self._better(slot) + 1 + int(self.rng.integers(many - 1))) % many
 
     def milliseconds(self, slot: SeenSlot) -> int:
         """Return how long the slot was visible: the time to read about four words a second, or hardly any."""
@@ -133,12 +136,12 @@ class Mind:
         return None in self._values(slot)
 
     def _better(self, slot: SeenSlot) -> int:
-        first, second = (float("-inf") if value is None else value for value in self._values(slot))
-        return int(second > first)
+        values = [float("-inf") if value is None else value for value in self._values(slot)]
+        return values.index(max(values))
 
 
 SeenPair = tuple[str, frozenset[str]]
-"""A question and two passages, whatever their sides."""
+"""A question and its passages, whatever their sides."""
 
 
 def _pair_of(slot: SeenSlot) -> SeenPair:
@@ -277,7 +280,7 @@ class SimulatedWorker(Visitor):
             tokens=(first["identifier"], second["identifier"]),
             passages=(seen(first["content"]["text"]), seen(second["content"]["text"])),
         )
-        return slot.name, slot.tokens[self._mind.choose(slot, first_on_left=True)]
+        return slot.name, slot.tokens[self._mind.choose(slot, leftmost=0)]
 
     def _judge(self, accepted: Mapping[str, Any]) -> None:
         assignment_id = str(accepted["assignment_id"])
@@ -308,7 +311,8 @@ class SimulatedWorker(Visitor):
             fields["stopped"] = "1"
         for place in shown:
             slot = page.slots[place]
-            fields[slot.name] = slot.tokens[self._mind.choose(slot, first_on_left=not layout.swapped[place])]
+            leftmost = in_order(layout.swapped[place], len(slot.tokens))[0]
+            fields[slot.name] = slot.tokens[self._mind.choose(slot, leftmost=leftmost)]
             fields[f"{slot.name}.ms"] = str(self._mind.milliseconds(slot))
         return fields
 
@@ -321,15 +325,18 @@ def read_page(html: str) -> SeenPage:
     try:
         rules = json.loads(reader.rules)
         layouts = tuple(
-            Layout(order=tuple(order), swapped=tuple(bool(side) for side in swapped))
+            Layout(
+                order=tuple(order),
+                swapped=tuple(tuple(side) if isinstance(side, list) else bool(side) for side in swapped),
+            )
             for order, swapped in rules["layouts"]
         )
         slots = tuple(
             SeenSlot(
                 name=name,
                 query=seen(texts[0]),
-                tokens=(ids[0], ids[1]),
-                passages=(seen(texts[1]), seen(texts[2])),
+                tokens=tuple(ids),
+                passages=tuple(map(seen, texts[1:])),
             )
             for name, ids, texts in reader.slots
         )

@@ -181,7 +181,28 @@ def cast_again(
     asked = np.flatnonzero(np.isfinite(chances))
     choice = np.where(rng.random(asked.size) < chances[asked], 1, -1)
     again = select_judgments(judgments, asked)
-    return replace(again, choice=np.where(again.choice == 0, 0, choice).astype(np.int8))
+    cast = replace(again, choice=np.where(again.choice == 0, 0, choice).astype(np.int8))
+    return cast if again.click is None else _chosen_again(again, cast, chances[asked], rng)
+
+
+def _chosen_again(was: Judgments, cast: Judgments, chances: Matrix, rng: np.random.Generator) -> Judgments:
+    """Return judgments that are ``cast`` again where the choices out of several passages are made anew."""
+    # The odds of each passage are those of its pair with the one that was chosen; the greatest of their logs
+    # with Gumbel noise is a choice in proportion to them (Luce).
+    assert was.click is not None
+    rows = np.flatnonzero(was.click >= 0)
+    _, first, of = np.unique(was.click[rows], return_index=True, return_inverse=True)
+    lost = np.where(was.choice[rows] > 0, 1.0 - chances[rows], chances[rows])
+    noise = rng.gumbel(size=rows.size), rng.gumbel(size=first.size)
+    with np.errstate(divide="ignore"):
+        drawn = np.log(lost) - np.log(1.0 - lost) + noise[0]
+    best = np.lexsort((drawn, of))[np.cumsum(np.bincount(of)) - 1]
+    moves = drawn[best] > noise[1]
+    winner = np.where(moves, was.loser[rows[best]], was.winner[rows[first]])
+    left, right, choice = cast.left.copy(), cast.right.copy(), cast.choice.copy()
+    left[rows], choice[rows] = winner[of], 1
+    right[rows] = np.where(was.loser[rows] == winner[of], was.winner[rows], was.loser[rows])
+    return replace(cast, left=left, right=right, choice=choice)
 
 
 # Vote noise: what a leaderboard owes to the chance of its votes, and how far other boards agree with it.

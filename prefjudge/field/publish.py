@@ -6,9 +6,21 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache, partial
+from itertools import combinations
+from math import isqrt
 
 from prefjudge.core.gold import GoldPair, rotate_gold
-from prefjudge.core.hits import CENT, Comparison, Passage, pack_pairs, plan_hit, prorated
+from prefjudge.core.hits import (
+    CENT,
+    Comparison,
+    Passage,
+    Question,
+    ask_together,
+    in_order,
+    pack_questions,
+    plan_hit,
+    prorated,
+)
 from prefjudge.core.judgments import BarringPolicy
 from prefjudge.crowd.protocol import Crowd, Recruiting, RefusedError, Testing
 from prefjudge.crowd.tasks import Choice, Eligibility, EntryTest, Page, Task, WorkerGroup
@@ -22,6 +34,7 @@ from prefjudge.study.config import EarlyExit
 from prefjudge.study.hits import (
     HitKey,
     HitStatus,
+    SlotPair,
     StudyHit,
     StudySlot,
     delete_hit,
@@ -39,13 +52,14 @@ from prefjudge.study.pools import (
     count_hidden,
     load_active_gold,
     load_gold,
+    load_gold_sets,
     load_pairs_by_number,
     load_practice,
     load_queries,
     load_shown,
     refuse_marked,
 )
-from prefjudge.study.progress import Stage, count_rows, lacking, waiting_pairs
+from prefjudge.study.progress import Stage, lacking, waiting_pairs
 from prefjudge.study.store import (
     HAPPENED,
     Study,
@@ -258,25 +272,31 @@ class Pages:
         )
 
     def _slot(self, slot: StudySlot) -> Comparison:
-        if slot.gold_id is not None:
-            gold = self._gold[slot.gold_id]
-            good, bad = (self._passages.get(one, _UNKNOWN) for one in (gold.good_id, gold.bad_id))
-            query = gold.query
-            passages = replace(good, text=gold.good), replace(bad, text=gold.bad)
-        else:
-            query_id, doc_a, doc_b = self._pairs[slot.pair_id or 0]
-            query, passages = self._queries[query_id], (self._passages[doc_a], self._passages[doc_b])
-        return Comparison(name=slot.name, query=query, passages=passages, tokens=slot.tokens)
+        query, passages = "", dict[str, Passage]()
+        for pair in slot.pairs:
+            if pair.gold_id is not None:
+                gold = self._gold[pair.gold_id]
+                good, bad = (self._passages.get(one, _UNKNOWN) for one in (gold.good_id, gold.bad_id))
+                query, both = gold.query, (replace(good, text=gold.good), replace(bad, text=gold.bad))
+            else:
+                query_id, doc_a, doc_b = self._pairs[pair.pair_id or 0]
+                query, both = self._queries[query_id], (self._passages[doc_a], self._passages[doc_b])
+            passages |= dict(zip(pair.tokens, both, strict=True))
+        return Comparison(
+            name=slot.name, query=query, passages=tuple(passages.values()), tokens=slot.passages
+        )
 
     def _shown(self, hit: StudyHit) -> Iterator[Comparison]:
         """Yield the comparisons as a layout shows them: as stored, the good passage of gold comes first."""
         layout = hit.layouts[0]
         for place in layout.order:
             slot = self._slot(hit.slots[place])
-            if layout.swapped[place]:
-                (a, b), (one, other) = slot.passages, slot.tokens
-                slot = replace(slot, passages=(b, a), tokens=(other, one))
-            yield slot
+            shown = in_order(layout.swapped[place], len(slot.tokens))
+            yield replace(
+                slot,
+                passages=tuple(slot.passages[number] for number in shown),
+                tokens=tuple(slot.tokens[number] for number in shown),
+            )
 
     def task(self, hit: StudyHit, crowd: Crowd, who: Eligibility) -> Task:
         """Return the task that a HIT is published as; its token is the same each time."""
@@ -293,9 +313,14 @@ class Pages:
             work_seconds=config.hit.assignment_minutes * 60,
             lifetime_seconds=config.hit.lifetime_days * 86_400,
             approval_seconds=config.hit.auto_approval_days * 86_400,
-            expected_seconds=round(config.design.seconds_per_pair * len(hit.slots)),
+            expected_seconds=round(config.design.seconds_per_pair * pairs_to_read(hit)),
             eligibility=who,
         )
+
+
+def pairs_to_read(hit: StudyHit) -> float:
+    """Return how many pairs take as long as a HIT: of three passages one and a half."""
+    return sum(len(slot.passages) for slot in hit.slots) / 2
 
 
 @lru_cache(maxsize=64)
@@ -524,17 +549,20 @@ def extend_hits(
 
 _LAYOUTS = 4
 """How many ways there are to show a HIT, so that its workers see different sides."""
+_PLACES = ("first", "second", "third", "fourth", "fifth")
 
 
 def plan_batch(study: Study, target: str) -> tuple[StudyHit, ...]:
     """Return the HITs for the waiting pairs; nothing is recorded."""
     with study.transaction(write=False) as db:
-        waiting = _by_votes(waiting_pairs(db, target))
-        pairs = count_rows(db, "pairs")
-        gold, used = load_active_gold(db), count_hidden(db, target)
-        refuse_marked(db, gold.values())
+        known = {pair: number for number, pair in load_pairs_by_number(db).items()}
+        passages = study.config.hit.passages
+        waiting = _by_votes(ask_together(waiting_pairs(db, target), known, passages))
+        active, used = load_active_gold(db), count_hidden(db, target)
+        gold = load_gold_sets(db, passages)
+        refuse_marked(db, active.values())
         batch = last_batch(db) + 1
-    if not pairs:
+    if not known:
         raise lacking(study, Stage.POOL)
     if not waiting:
         return ()
@@ -543,14 +571,15 @@ def plan_batch(study: Study, target: str) -> tuple[StudyHit, ...]:
         raise lacking(study, Stage.GOLD)
     rng = study.hidden_rng("batch", batch)
     packed = [
-        ([group[i] for i in members], votes)
+        (members, votes)
         for votes, group in waiting
-        for members in pack_pairs(len(group), design.pairs_per_hit, rng=rng)
+        for members in pack_questions(group, design.pairs_per_hit, rng=rng)
     ]
     # All pairs of a decoy, or none: else it stands in fewer pairs than candidates do.
-    decoys = sorted({(pair.query_id, pair.bad_id) for pair in gold.values()})
+    bad = {number: (active[number].query_id, active[number].bad_id) for number in gold}
+    decoys = sorted(set(bad.values()))
     place = dict(zip(decoys, rng.permutation(len(decoys)).tolist(), strict=True))
-    gold_ids = sorted(gold, key=lambda k: (used.get(k, 0), place[gold[k].query_id, gold[k].bad_id]))
+    gold_ids = sorted(gold, key=lambda k: (used.get(k, 0), place[bad[k]]))
     gold_ids = gold_ids[: design.gold_per_hit * len(packed)]
     dealt = rotate_gold(
         len(gold_ids),
@@ -560,16 +589,16 @@ def plan_batch(study: Study, target: str) -> tuple[StudyHit, ...]:
         used=[used.get(number, 0) for number in gold_ids],
     )
     return tuple(
-        _study_hit(study, target, batch, number, pairs, [gold_ids[g] for g in hidden], votes)
-        for number, ((pairs, votes), hidden) in enumerate(zip(packed, dealt, strict=True), start=1)
+        _study_hit(study, target, batch, number, questions, [gold[gold_ids[g]] for g in hidden], votes)
+        for number, ((questions, votes), hidden) in enumerate(zip(packed, dealt, strict=True), start=1)
     )
 
 
-def _by_votes(waiting: Sequence[tuple[int, str, str, str, int]]) -> list[tuple[int, list[int]]]:
-    """Group the pairs by the votes that they still need: a HIT has as many assignments."""
-    groups: dict[int, list[int]] = {}
-    for pair_id, *_, votes in waiting:
-        groups.setdefault(votes, []).append(pair_id)
+def _by_votes(waiting: Sequence[tuple[int, Question]]) -> list[tuple[int, list[Question]]]:
+    """Group the questions by the votes that they still need: a HIT has as many assignments."""
+    groups: dict[int, list[Question]] = {}
+    for votes, question in waiting:
+        groups.setdefault(votes, []).append(question)
     return sorted(groups.items())
 
 
@@ -588,8 +617,8 @@ def _study_hit(
     target: str,
     batch: int,
     number: int,
-    pairs: Sequence[int],
-    gold: Sequence[int],
+    questions: Sequence[Question],
+    gold: Sequence[Question],
     votes: int,
 ) -> StudyHit:
     config = study.config
@@ -597,16 +626,24 @@ def _study_hit(
     key = str(HitKey(mark=study.mark, batch=batch, number=number, assignments=votes, opaque=opaque))
     # A stream for each HIT: what one page shows tells nothing about the places of gold pairs in another.
     rng = study.hidden_rng("hit", opaque)
-    plan = plan_hit(range(len(pairs)), range(len(gold)), layouts=_LAYOUTS, rng=rng)
-    slots = tuple(
-        StudySlot(
-            name=study.opaque(opaque, place),
-            pair_id=pairs[k] if k < len(pairs) else None,
-            gold_id=gold[k - len(pairs)] if k >= len(pairs) else None,
-            tokens=(study.opaque(opaque, place, "first"), study.opaque(opaque, place, "second")),
-        )
-        for place, k in enumerate(plan.slots)
+    sizes = [1 + isqrt(2 * len(question)) for question in questions]
+    # As many passages as the others have: their number tells no gold.
+    of_gold = rng.choice(sizes, len(gold)).tolist() if max(sizes) > 2 else [2] * len(gold)
+    plan = plan_hit(
+        range(len(questions)), range(len(gold)), layouts=_LAYOUTS, passages=(*sizes, *of_gold), rng=rng
     )
+
+    def slot(place: int, k: int) -> StudySlot:
+        size = (*sizes, *of_gold)[k]
+        tokens = [study.opaque(opaque, place, word) for word in _PLACES[:size]]
+        if k < len(questions):
+            both = combinations(tokens, 2)
+            pairs = [SlotPair(number, None, two) for number, two in zip(questions[k], both, strict=True)]
+        else:
+            bad = zip(gold[k - len(questions)], tokens[1:], strict=False)
+            pairs = [SlotPair(None, number, (tokens[0], token)) for number, token in bad]
+        return StudySlot(name=study.opaque(opaque, place), **pairs[0]._asdict(), more=tuple(pairs[1:]))
+
     return StudyHit(
         hit_key=key,
         batch=batch,
@@ -615,7 +652,7 @@ def _study_hit(
         assignments=votes,
         reward_cents=int(config.hit.reward / CENT),
         layouts=plan.layouts,
-        slots=slots,
+        slots=tuple(slot(place, k) for place, k in enumerate(plan.slots)),
     )
 
 

@@ -319,7 +319,10 @@ def check_assignment(
     if found.simulated:
         judge = Judge.SIMULATED
     answer, verdict = _read(hit, found, design)
-    is_gold = [slot.gold_id is not None and slot.gold_id not in withdrawn for slot in hit.slots]
+    is_gold = [
+        slot.gold_id is not None and not any(pair.gold_id in withdrawn for pair in slot.pairs)
+        for slot in hit.slots
+    ]
     golds = [c.chose_first for c in answer.choices if is_gold[c.slot]] if answer else []
     if not all(golds):
         verdict = MISSED_GOLD
@@ -373,7 +376,7 @@ def _read(hit: StudyHit, found: Submission, design: "DesignConfig") -> tuple[Ans
         answer = check_answer(
             found.fields,
             [slot.name for slot in hit.slots],
-            [slot.tokens for slot in hit.slots],
+            [slot.passages for slot in hit.slots],
             hit.layouts,
             found.submission_id,
             allow_ties=design.allow_ties,
@@ -404,22 +407,31 @@ def _remarks(hit: StudyHit, answer: Answer, *, comments: bool) -> tuple[Remark, 
 def _judgments(hit: StudyHit, answer: Answer, pairs: Pairs) -> tuple[StudyJudgment, ...]:
     found = []
     for choice in answer.choices:
-        pair_id = hit.slots[choice.slot].pair_id
-        if pair_id is None:
-            continue
-        query_id, doc_a, doc_b = pairs[pair_id]
-        left, right = (doc_a, doc_b) if choice.first_on_left else (doc_b, doc_a)
-        found.append(
-            StudyJudgment(
-                pair_id=pair_id,
-                query_id=query_id,
-                left_id=left,
-                right_id=right,
-                choice=choice.choice,
-                strength=choice.strength,
-                milliseconds=choice.milliseconds,
+        slot = hit.slots[choice.slot]
+        tokens = [slot.passages[place] for place in choice.shown]
+        chosen = "" if choice.chosen is None else slot.passages[choice.chosen]
+        docs = {
+            token: doc
+            for pair in slot.pairs
+            if pair.pair_id is not None
+            for token, doc in zip(pair.tokens, pairs[pair.pair_id][1:], strict=True)
+        }
+        for pair in slot.pairs:
+            if pair.pair_id is None or (chosen and chosen not in pair.tokens):
+                continue
+            left, right = sorted(pair.tokens, key=tokens.index)
+            found.append(
+                StudyJudgment(
+                    pair_id=pair.pair_id,
+                    query_id=pairs[pair.pair_id][0],
+                    left_id=docs[left],
+                    right_id=docs[right],
+                    choice=(chosen == left) - (chosen == right),
+                    strength=choice.strength,
+                    milliseconds=choice.milliseconds,
+                    shown=" ".join(docs[token] for token in tokens) if slot.more else "",
+                )
             )
-        )
     return tuple(found)
 
 

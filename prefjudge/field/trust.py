@@ -52,7 +52,7 @@ from prefjudge.study.people import (
     save_allowance,
     save_exclusion,
 )
-from prefjudge.study.pools import count_hidden, load_active_gold, load_passages, load_queries
+from prefjudge.study.pools import count_hidden, load_gold_sets, load_passages, load_queries
 from prefjudge.study.progress import count_hits, count_judgments, count_rows, load_barred, waiting_pairs
 from prefjudge.study.store import IMPORTED, RECOVERING, Study, current_target, load_setting, save_setting
 from prefjudge.words import many
@@ -331,7 +331,7 @@ def _in_doubt(study: Study, target: str) -> list[str]:
 def has_fresh_gold(study: Study, target: str) -> bool:
     """Return whether gold pairs are left that nobody met, so that what was dropped goes into new HITs."""
     with study.transaction(write=False) as db:
-        hidden, active = count_hidden(db, target), load_active_gold(db)
+        hidden, active = count_hidden(db, target), load_gold_sets(db, study.config.hit.passages)
     each = study.config.design.gold_per_hit
     return 0 < each <= sum(number not in hidden for number in active)
 
@@ -390,7 +390,8 @@ def allow_more(
     with study.transaction(write=False) as db:
         records, barred = load_gold_records(db, target), load_barred(db, target)
         allowed = load_allowances(db, target)
-        published, gold = sum(count_hits(db, target).values()), len(load_active_gold(db))
+        published = sum(count_hits(db, target).values())
+        gold = len(load_gold_sets(db, study.config.hit.passages))
         active, open_hits = load_active(db, target), load_takers(db, target, judged=again)
     climbing = {worker: record for worker, record in sorted(records.items()) if worker not in barred}
     if not climbing:

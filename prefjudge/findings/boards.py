@@ -132,6 +132,8 @@ class VoteSet:
         how: HowResolved | None = None
         if not self.made(labels):
             why = "the labels are not what the rule makes of the votes at hand"
+        elif self.judgments.click is not None:
+            why = "who turns a choice out of several passages turns several votes"
         elif self._kept or RULES[self._how.rule].weighs_workers:
             rule = self._kept.strategy.name if self._kept else self._how.rule
             why = f"{rule} weighs the votes of all queries together"

@@ -95,9 +95,11 @@ def fitting_rule(votes: JudgmentInput) -> tuple[tuple[str, ...], tuple[str, ...]
             f"{PAPER_RULE} is used; --rule {rule} insists"
         )
         rule = PAPER_RULE
-    uneven = votes.asked is not None and votes.pools is not None and RULES[rule].counts_votes
+    chosen = votes.log.click is not None
+    uneven = (votes.asked is not None or chosen) and votes.pools is not None and RULES[rule].counts_votes
     if uneven and votes.pools is not None and not votes_are_even(votes.log, votes.pools):
-        what = f"the strategy {votes.driven_by}" if votes.driven_by else "a challenge"
+        others = "questions of several passages" if votes.asked is None else "a challenge"
+        what = f"the strategy {votes.driven_by}" if votes.driven_by else others
         whose = ", the rule in study.toml," if rule == votes.rule else ""
         notices.append(
             f"{what} gave some pairs more votes than others, and {rule}{whose} would count them: "

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from prefjudge.core.judgments import select_judgments
+from prefjudge.core.judgments import one_of_each_choice, select_judgments
 from prefjudge.core.planning.rounds import parse_strategy, taken_out
 from prefjudge.core.planning.sure import Sure
 from prefjudge.core.resolving.confidence import (
@@ -139,7 +139,7 @@ def study_shortcuts(votes: JudgmentInput) -> tuple[Shortcut, ...]:
 
     Of a file of judgments that is not known.
     """
-    study, log = votes.study, votes.log
+    study, log = votes.study, select_judgments(votes.log, one_of_each_choice(votes.log))
     if study is None or not log.workers:
         return ()
     with study.transaction(write=False) as db:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from prefjudge.core.hits import REASONS, Comparison, Layout, Passage
+from prefjudge.core.hits import REASONS, Comparison, Layout, Passage, Side, in_order
 from prefjudge.errors import InputError
 from prefjudge.resources import resource_dir
 
@@ -87,17 +87,17 @@ def render_hit_page(page: HitPage) -> str:
     if problems:
         raise InputError("the HIT cannot be shown", "Pack it again.", problems)
     # All that the pages of a study share is rendered once; what differs is set in between.
-    before, between, after = _shell(replace(page, slots=(), layouts=()), len(page.slots))
-    turned = [slot.tokens[0] > slot.tokens[1] for slot in page.slots]
-    slots = "".join(map(_written, page.slots, turned))
-    return printable(f"{before}{slots}{between}{_sides(page.layouts, turned)}{after}")
+    passages = max(len(slot.tokens) for slot in page.slots)
+    before, between, after = _shell(replace(page, slots=(), layouts=()), len(page.slots), passages)
+    slots = "".join(map(_written, page.slots))
+    return printable(f"{before}{slots}{between}{_sides(page)}{after}")
 
 
 @lru_cache(maxsize=4)
-def _shell(page: HitPage, count: int) -> tuple[str, str, str]:
+def _shell(page: HitPage, count: int, passages: int) -> tuple[str, str, str]:
     """Render a page without its slots and layouts; return what stands before, between and after them."""
     # No text of a requester can be taken for a cut: neither its `<` nor its quotes are written as they are.
-    words = _words(page, count)
+    words = _words(page, count, passages)
     rules = {
         "words": {key: words[key] for key in _SCRIPT_WORDS},
         "layouts": None,
@@ -108,17 +108,18 @@ def _shell(page: HitPage, count: int) -> tuple[str, str, str]:
         "agreement": page.agreement,
         "unable": [f"unable-{reason}" for reason in REASONS if page.unable],
     }
-    html = _template().render(page=page, count=count, words=words, rules=rules, unable=REASONS, **_parts())
+    shown = {"page": page, "count": count, "passages": passages, "words": words, "rules": rules}
+    html = _template().render(**shown, unable=REASONS, **_parts(passages > 2))
     before, between, after = re.split('<slots>|(?<="layouts": )null', html)
     return before, between, after
 
 
-def _written(slot: Comparison, turned: bool) -> str:
+def _written(slot: Comparison) -> str:
     """Write a slot with its passages in the order of their tokens."""
     # Tokens are random: whoever reads the source does not learn which passage the requester put first.
-    step = -1 if turned else 1
-    (first, second), (one, other) = slot.tokens[::step], map(_passage, slot.passages[::step])
-    return f'<dt id="{slot.name}">{_text(slot.query)}<dd id="{first}">{one}<dd id="{second}">{other}</dd>\n'
+    passages = dict(zip(slot.tokens, slot.passages, strict=True))
+    told = "".join(f'<dd id="{token}">{_passage(passages[token])}' for token in sorted(slot.tokens))
+    return f'<dt id="{slot.name}">{_text(slot.query)}{told}</dd>\n'
 
 
 def _passage(passage: Passage) -> str:
@@ -127,14 +128,15 @@ def _passage(passage: Passage) -> str:
     return f"{_text(passage.text)}<small>\n{below}</small>" if below else _text(passage.text)
 
 
-def _sides(layouts: Sequence[Layout], turned: Sequence[bool]) -> str:
-    """Write the layouts, with the passages on the same sides as before those that were turned."""
-    return json.dumps(
-        [
-            [layout.order, [int(side != turn) for side, turn in zip(layout.swapped, turned, strict=True)]]
-            for layout in layouts
-        ]
-    )
+def _sides(page: HitPage) -> str:
+    """Write the layouts: of each slot its passages, by their order in the source, as they are shown."""
+    written = [[sorted(slot.tokens).index(token) for token in slot.tokens] for slot in page.slots]
+
+    def shown(side: Side, places: Sequence[int]) -> int | list[int]:
+        found = [places[place] for place in in_order(side, len(places))]
+        return found if len(found) > 2 else found[0]  # of two the one on the left says all
+
+    return json.dumps([[layout.order, [*map(shown, layout.swapped, written)]] for layout in page.layouts])
 
 
 @lru_cache(maxsize=1)
@@ -153,8 +155,10 @@ def _problems(page: HitPage) -> list[str]:
         found.append("there are no slots or no layouts")
     places = list(range(len(page.slots)))
     for number, layout in enumerate(page.layouts):
-        if sorted(layout.order) != places or len(layout.swapped) != len(places):
-            found.append(f"layout {number} does not show each of the {len(places)} slots once")
+        sides = zip(layout.swapped, page.slots, strict=False)
+        whole = all(sorted(in_order(side, n := len(slot.tokens))) == [*range(n)] for side, slot in sides)
+        if sorted(layout.order) != places or len(layout.swapped) != len(places) or not whole:
+            found.append(f"layout {number} does not show each of the {len(places)} slots once, and whole")
     if page.shares and len(page.shares) <= len(page.slots):
         found.append(f"there are {len(page.shares)} shares of the reward for {len(page.slots)} slots")
     if page.language not in languages():
@@ -162,7 +166,7 @@ def _problems(page: HitPage) -> list[str]:
     return found
 
 
-def _words(page: HitPage, count: int) -> dict[str, str]:
+def _words(page: HitPage, count: int, passages: int) -> dict[str, str]:
     words = dict(languages()[page.language])
     words["pay"] = words["pay"].replace("{reward}", page.reward)
     if not page.reward:
@@ -175,6 +179,9 @@ def _words(page: HitPage, count: int) -> dict[str, str]:
         words["owed"] = words["owed_plain"]
     if page.allow_ties:
         words["shortcuts"], words["how"] = words["shortcuts_tie"], words["how_tie"]
+    if passages > 2:
+        words |= {name: words[f"{name}_more"] for name in ("how", "shortcuts", "unable", "comment")}
+        words["shortcuts"] = words["shortcuts"].replace("{most}", str(passages))
     words["how"] = words["how"].replace("{all}", str(count))
     words["kept"] = words["kept"].replace("{days}", str(page.keep_days))
     words |= {name: word for name in ("task", "passage") if (word := getattr(page, name))}
@@ -216,15 +223,21 @@ def _text(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-@lru_cache(maxsize=1)
-def _parts() -> dict[str, str]:
-    """Return the page's own style and script, with the hashes by which its policy lets no others run."""
+@lru_cache(maxsize=2)
+def _parts(several: bool) -> dict[str, str]:
+    """Return the page's own style and script, with the hashes by which its policy lets no others run.
+
+    Pages of pairs lack the lines for ``several`` passages, and those of several the lines for two: every byte
+    is one that the passages of a HIT cannot have.
+    """
     from markupsafe import Markup
 
     folder = resource_dir("hit_templates")
     parts: dict[str, str] = {}
     for part, name, marks in (("style", "hit.css", "{};,"), ("script", "hit.js", "-+{}();,:=<>?&|!*%^")):
-        text = _squeeze((folder / name).read_text(encoding="utf-8"), marks)
+        text = (folder / name).read_text(encoding="utf-8")
+        text = text.replace("//more ", "") if several else text.replace(" //two\n", "\n")
+        text = _squeeze(text, marks)
         if part == "script":
             text = _shorten(text)
         digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
@@ -256,7 +269,7 @@ def _shorten(script: str) -> str:
 def _squeeze(text: str, marks: str) -> str:
     """Drop comment lines and the space around ``marks`` from our own style or script, but for strings."""
     # Lines stay apart unless one ends in an opening bracket, a comma or a semicolon.
-    lines = (line.strip() for line in text.splitlines())
+    lines = (line.strip() for line in text.splitlines() if not line.endswith(" //two"))
     text = "\n".join(line for line in lines if line and not line.startswith("//"))
     parts = re.split(r'("[^"\n]*")', text)
     parts[::2] = [re.sub(rf" ?([{marks}]) ?", r"\1", part) for part in parts[::2]]

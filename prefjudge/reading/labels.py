@@ -119,9 +119,12 @@ def _head(file: Path) -> bytes:
         return b""
 
 
-# Judgments files: ``query doc_1 doc_2 preferred``, and perhaps the worker.
+# Judgments files: ``query doc_1 doc_2 preferred``, perhaps the worker, and then perhaps the choice out of
+# more than two passages that a line is a win of.
 
 _JUDGMENT_HINT = "Write each line as: query doc_1 doc_2 preferred, and perhaps a fifth column, the worker."
+_NONE = "-"
+"""In a sixth column: no choice out of several. In the fifth one beside it: nobody in particular."""
 _PREFERRED_HINT = "the last column repeats one of the two documents, or is: tie"
 TIES = (b"tie", b"TIE", b"=")
 
@@ -162,17 +165,32 @@ class _JudgmentRows:
 
     def __init__(self) -> None:
         self.queries, self.docs, self.workers = Numbering(), Numbering(), Numbering()
-        self.parts: list[tuple[Codes, Codes, NDArray[np.int8], Codes]] = []
+        self.clicks = Numbering()
+        self.parts: list[tuple[Codes, Codes, NDArray[np.int8], Codes, Codes]] = []
 
-    def add(self, query: Tokens, pairs: Tokens, choice: NDArray[np.int8], worker: Tokens | None) -> None:
+    def add(
+        self,
+        query: Tokens,
+        pairs: Tokens,
+        choice: NDArray[np.int8],
+        worker: Tokens | None,
+        click: Tokens | None = None,
+    ) -> None:
         """Add rows, each with two of the pairs' documents: the left, and the right."""
         codes = self.queries.add(query)
         by = np.full_like(codes, -1) if worker is None else self.workers.add(worker)
-        self.parts.append((codes, self.docs.add(pairs).reshape(-1, 2), choice, by))
+        of = np.full_like(codes, -1) if click is None else self.clicks.add(click)
+        self.parts.append((codes, self.docs.add(pairs).reshape(-1, 2), choice, by, of))
 
     def judgments(self, *, sides: bool) -> Judgments:
         """Return all that was taken."""
-        query, pairs, choice, worker = (np.concatenate(column) for column in zip(*self.parts, strict=True))
+        query, pairs, choice, worker, click = (
+            np.concatenate(column) for column in zip(*self.parts, strict=True)
+        )
+        if len(self.clicks):
+            for named, of in ((self.workers, worker), (self.clicks, click)):
+                names = [*named.vocabulary()]
+                of[of == (names.index(_NONE) if _NONE in names else len(names))] = -1
         return Judgments(
             queries=tuple(self.queries.vocabulary()),
             docs=tuple(self.docs.vocabulary()),
@@ -184,6 +202,7 @@ class _JudgmentRows:
             strength=np.ones(choice.size, dtype=np.int8),
             worker=worker,
             sides=sides,
+            click=click if len(self.clicks) else None,
         )
 
 
@@ -210,7 +229,7 @@ class _JudgmentReader:
 
     def columns(self, count: int) -> int:
         if self.width is None:
-            if count not in (3, 4, 5):
+            if count not in (3, 4, 5, 6):
                 raise InputError(
                     f"{self.path} is not a judgments file: its first line has {count}"
                     f" column{'s'[: count != 1]}",
@@ -222,14 +241,30 @@ class _JudgmentReader:
     def take(self, rows: Fields) -> None:
         """Read the rows of a block."""
         whole = rows.counts == self.width
+        if self.width == 6:
+            for row in np.flatnonzero(whole).tolist():
+                self._check_click(rows, row)
         if self.width and not self.taken.parts and rows.counts[0] != 3:  # which has words of its own
-            self.problems.refuse_other(rows, self.width, (4, 5), _JUDGMENT_HINT)
+            self.problems.refuse_other(rows, self.width, (4, 5, 6), _JUDGMENT_HINT)
         choice = _choices(rows.ids(1), rows.ids(2), rows.ids(3))
         for row in np.flatnonzero(~whole | (choice == 0)).tolist():
             self._check(rows, row)
         pairs = Tokens(rows.text, *(side[whole, 1:3].ravel() for side in (rows.starts, rows.ends)))
         rows = rows.take(whole)
-        self.taken.add(rows.ids(0), pairs, choice[whole], rows.ids(4) if self.width == 5 else None)
+        worker, click = (rows.ids(at) if (self.width or 0) > at else None for at in (4, 5))
+        self.taken.add(rows.ids(0), pairs, choice[whole], worker, click)
+
+    def _check_click(self, rows: Fields, row: int) -> None:
+        """Refuse a sixth column that holds something else than numbers of choices, as a run's does."""
+        said = rows.raw(row, 5)
+        if said == _NONE.encode() or said.isdigit():
+            return
+        if not self.taken.parts and row == 0:
+            self.width = None
+            raise InputError(
+                f"{self.path} is not a judgments file: its first line has 6 columns", _JUDGMENT_HINT
+            )
+        self.problems.at(rows, row, 5, "the choice is neither a number nor -", _JUDGMENT_HINT)
 
     def _check(self, rows: Fields, row: int) -> None:
         """Report a line without a preferred document, unless it is a tie."""
@@ -248,19 +283,30 @@ class _JudgmentReader:
 
 
 def write_judgments(path: str | Path, judgments: Judgments, *, comment: str = "") -> None:
-    """Write judgments atomically: ``query doc_1 doc_2 preferred``, and the worker where all are known."""
+    """Write judgments atomically: ``query doc_1 doc_2 preferred``, and the worker where all are known.
+
+    With choices out of several passages there is a sixth column, the number of the choice, as they come.
+    """
     queries, docs, workers = (
         [column(name) for name in names] for names in (judgments.queries, judgments.docs, judgments.workers)
     )
     named = bool(len(judgments)) and int(judgments.worker.min()) >= 0
-    columns = (judgments.query, judgments.left, judgments.right, judgments.choice, judgments.worker)
+    clicks = np.full(len(judgments), -1) if judgments.click is None else judgments.click
+    numbers: dict[int, int] = {}
+    columns = (judgments.query, judgments.left, judgments.right, judgments.choice, judgments.worker, clicks)
     with atomic_write(path) as file:
         if comment:
             file.write(f"# {comment}\n".encode())
-        for query, left, right, choice, worker in zip(*(column.tolist() for column in columns), strict=True):
+        for query, left, right, choice, worker, click in zip(
+            *(column.tolist() for column in columns), strict=True
+        ):
             preferred = b"tie" if choice == 0 else docs[left if choice > 0 else right]
             parts = [queries[query], docs[left], docs[right], preferred]
-            file.write(b" ".join([*parts, workers[worker]] if named else parts) + b"\n")
+            if named or judgments.click is not None:
+                parts.append(workers[worker] if worker >= 0 else b"-")
+            if judgments.click is not None:
+                parts.append(b"-" if click < 0 else b"%d" % numbers.setdefault(click, len(numbers) + 1))
+            file.write(b" ".join(parts) + b"\n")
 
 
 # Qrels and judgments in memory: columns of a table as what a file of them would be read into.

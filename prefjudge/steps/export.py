@@ -135,11 +135,18 @@ def export(
             texts = read_texts(collection, docs, fields=fields) if collection else found.passages
             moved = _Moved({doc: texts[doc] for doc in docs if doc in texts}, docs, texts_there)
             found = moved.exported(found)
-        rows = list(form.rows(found))
+        rows, click = list(form.rows(found)), found.log.click
+        if click is not None and len(rows) == len(found.log) and not form.of_answers:
+            rows = [{**row, "choice": of} for row, of in zip(rows, click.tolist(), strict=True)]
     _write(path, to, form, rows, rehearsal)
     notices = []
     if ties:
         notices.append(f"{to} has no ties: {many(ties, 'judgment is', 'judgments are')} left out")
+    if click is not None and not form.of_answers:
+        notices.append(
+            "rows with the same number in `choice` are the wins of one choice out of several passages, which "
+            "are no independent votes; -1 stands where two were compared"
+        )
     if not found.log.sides and not form.of_answers:
         notices.append(
             "left and right may not be the sides on the screen: some votes were imported without sides"

@@ -17,6 +17,7 @@ from prefjudge.core.gold import (
     suggest_decoys,
     suggest_gold,
 )
+from prefjudge.core.hits import ask_together
 from prefjudge.core.pools import Pools, candidates_of
 from prefjudge.core.runs import Qrels
 from prefjudge.database import Connection
@@ -33,8 +34,10 @@ from prefjudge.study.pools import (
     REVIEW_FILE,
     load_active_gold,
     load_copies,
+    load_gold_sets,
     load_inputs,
     load_pairs,
+    load_pairs_by_number,
     load_passages,
     load_pools,
     load_queries,
@@ -125,9 +128,16 @@ def gold(
     """
     opened = open_study(study)
     path = file or opened.folder / REVIEW_FILE
-    design = opened.config.design
+    design, passages = opened.config.design, opened.config.hit.passages
     with opened.transaction(write=False) as db:
-        hits = -(-sum(votes for _, _, _, _, votes in load_pairs(db)) // design.pairs_per_hit)
+        known = {pair: number for number, pair in load_pairs_by_number(db).items()}
+        wanted = [row for row in load_pairs(db) if row[4]]
+        hits = -(-sum(votes for votes, _ in ask_together(wanted, known, passages)) // design.pairs_per_hit)
+    if decoys and passages > 2:
+        raise InputError(
+            f"decoys stand in pairs, and these HITs show up to {passages} passages",
+            "Leave out --decoys, or set passages = 2 in [hit] of study.toml.",
+        )
     if decoys and suggest is None:
         raise InputError("--decoys says how to suggest gold pairs", "Add --suggest 0, or a number.")
     suggestions: Sequence[GoldPair] = ()
@@ -135,11 +145,11 @@ def gold(
     fewer: tuple[str, ...] = ()
     if suggest is not None:
         count = suggest or max(1, -(-_ISSUED * hits * design.gold_per_hit // 4))
-        agreed = () if decoys else _agreed(opened)[:count]
+        agreed = () if decoys or passages > 2 else _agreed(opened)[:count]
         others = _decoys(opened, count, decoys) if decoys else None
         suggestions = others or (*agreed, *_suggest(opened, count - len(agreed), needed=not agreed))
-        if len(suggestions) < suggest:
-            fewer = (_why_fewer(opened, suggest, len(suggestions), path),)
+        if len(suggestions) < suggest * (passages - 1):
+            fewer = (_why_fewer(opened, suggest, len(suggestions) // (passages - 1), path),)
     if accept and file is None and not suggestions and not Path(path).is_file():
         raise lacking(opened, Stage.GOLD, what=f"there is no {path}")
     check_outputs(path if suggestions else None, study=opened)
@@ -148,8 +158,8 @@ def gold(
     with opened.transaction() as db:
         reviewed = _as_stored(db, read_gold(path)) if accept else ()
         accepted, withdrawn = save_gold(db, reviewed, time.time()) if accept else (0, 0)
-        active, passages = load_active_gold(db), load_passages(db)
-    count = len(active)
+        active, texts = load_active_gold(db), load_passages(db)
+        count = len(load_gold_sets(db, passages))
     return GoldResult(
         suggested=len(suggestions),
         agreed=len(agreed),
@@ -158,7 +168,7 @@ def gold(
         gold=count,
         hits=hits,
         hits_before_repeat=count // design.gold_per_hit if design.gold_per_hit else None,
-        lexical=lexical_success(suggestions or tuple(active.values()), passages),
+        lexical=lexical_success(suggestions or tuple(active.values()), texts),
         file=str(path),
         notices=fewer,
     )
@@ -258,6 +268,7 @@ def _suggest(study: Study, count: int, *, needed: bool) -> Sequence[GoldPair]:
             if query in queries and a in passages and b in passages
         ],
         avoid={query: frozenset(docs) for query, docs in avoid.items()},
+        passages_each=study.config.hit.passages,
     )
     if not found and needed:
         raise StudyError(

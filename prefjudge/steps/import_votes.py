@@ -382,6 +382,7 @@ def _judgments(
             phase=(votes.phases[row.place] if votes.phases else "") or made.phase,
             assignment_id=name,
             vote_id=row.vote_id,
+            shown=votes.chosen_from[row.place] if votes.chosen_from else "",
         )
 
 

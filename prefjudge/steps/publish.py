@@ -20,6 +20,7 @@ from prefjudge.field.publish import (
     climbs,
     entry_test,
     interrupted_hits,
+    pairs_to_read,
     plan_recruiting,
     publish_hits,
     recruit,
@@ -49,8 +50,10 @@ from prefjudge.words import many
 class PublishResult(Shown):
     """What ``publish`` did, or would do; ``account`` is the balance to spend, where the crowd tells it.
 
-    ``strategy`` is the plan that it follows, empty where ``run`` decides. ``hours`` is the time that all
-    assignments take at the expected seconds a pair. ``calls`` would recruit people elsewhere, in a dry run.
+    ``strategy`` is the plan that it follows, empty where ``run`` decides. ``pairs`` counts questions where a
+    question may show more than two passages. ``hours`` is the time that all assignments take at the expected
+    seconds a pair, three passages being one and a half. ``calls`` would recruit people elsewhere, in a dry
+    run.
     """
 
     name: str
@@ -73,6 +76,7 @@ class PublishResult(Shown):
     published: int = 0
     warnings: tuple[str, ...] = ()
     calls: tuple[str, ...] = ()
+    passages: int = 2
 
 
 def publish(
@@ -215,6 +219,7 @@ def _offer(
         account=account,
         open=open_hits,
         dry_run=dry_run,
+        passages=study.config.hit.passages,
         warnings=(*tell_reward(study, target, hits), *_warn(study, target, crowd, cost, account)),
     )
 
@@ -280,7 +285,7 @@ def estimate_cost(study: Study, prices: Prices, hits: Sequence[StudyHit]) -> Est
             slots_per_hit=design.pairs_per_hit + design.gold_per_hit,
             reward=hit.reward_cents * CENT,
             price=prices.submission(hit.reward_cents * CENT, hit.assignments),
-            seconds_per_pair=design.seconds_per_pair,
+            seconds_per_pair=design.seconds_per_pair * pairs_to_read(hit) / len(hit.slots),
         )
         for hit in hits
     ]

@@ -19,7 +19,10 @@ LOST = "lost with its marketplace"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyJudgment:
-    """One choice in an assignment: 1 for the left passage, -1 for the right, 0 for a tie."""
+    """One choice in an assignment: 1 for the left passage, -1 for the right, 0 for a tie.
+
+    Or a win of a choice out of more, of those that were ``shown``: their ids in order, between blanks.
+    """
 
     pair_id: int
     query_id: str
@@ -28,6 +31,7 @@ class StudyJudgment:
     choice: int
     strength: int
     milliseconds: int
+    shown: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,7 +196,7 @@ def load_overlaps(db: Connection, target: str, hit_keys: Sequence[str]) -> dict[
     # is as the HITs' target knows it.
     wanted, keys = in_list("k", hit_keys)
     return db.lists(
-        "SELECT s.hit_key, j.worker_id, count(DISTINCT j.pair_id) "
+        "SELECT s.hit_key, j.worker_id, count(DISTINCT s.name) "
         "FROM slots s JOIN judgments j USING (pair_id) JOIN assignments a USING (assignment_id) "
         f"{_THERE} AND s.hit_key IN ({wanted}) "
         "GROUP BY s.hit_key, j.worker_id",
@@ -273,7 +277,7 @@ def load_judgments(
         log.add(*part)
     if models:
         for part in db.columns(
-            "SELECT p.query_id, p.doc_a, p.doc_b, v.choice, 1, 'model:' || v.model FROM model_votes v "
+            "SELECT p.query_id, p.doc_a, p.doc_b, v.choice, 1, 'model:' || v.model, '' FROM model_votes v "
             "JOIN pairs p USING (pair_id) ORDER BY v.model, v.pair_id"
         ):
             log.add(*part)

@@ -95,6 +95,7 @@ class HitConfig(_Section):
     description: Annotated[str, Field(min_length=1, max_length=2000)] = (
         "Read a question and two passages, and choose the passage that best answers the question."
     )
+    passages: Annotated[int, Field(ge=2, le=5)] = 2
     reward: Money = Decimal("2.00")
     assignment_minutes: Annotated[int, Field(ge=1, le=525_600)] = 60
     lifetime_days: Annotated[int, Field(ge=1, le=365)] = 7
@@ -293,6 +294,12 @@ class StudyConfig(_Section):
     release: ReleaseConfig = ReleaseConfig()
     board: BoardConfig = BoardConfig()
     targets: dict[Literal["sandbox", "live"], TargetConfig] = {"sandbox": TargetConfig()}
+
+    @model_validator(mode="after")
+    def _asks_of_two(self) -> Self:
+        if self.hit.passages > 2 and (self.design.allow_ties or self.design.strengths):
+            raise ValueError("ties and strengths are asked of two passages only: set passages = 2 in [hit]")
+        return self
 
     def target(self, name: str) -> TargetConfig | None:
         """Return the settings of a target; None where the config has none of this name."""

@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from prefjudge.database import Connection, in_list
 from prefjudge.errors import StudyError
@@ -64,18 +64,36 @@ def read_hit_key(text: str) -> HitKey | None:
     )
 
 
+class SlotPair(NamedTuple):
+    """A pair, or a gold pair, that a question shows, and what stands for its passages in the answer.
+
+    The first passage is ``doc_a`` of a pair, the good one of a gold pair.
+    """
+
+    pair_id: int | None
+    gold_id: int | None
+    tokens: tuple[str, str]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudySlot:
-    """One comparison of a HIT: a pair or a gold pair, under an opaque name.
-
-    The first passage is ``doc_a`` of a pair, the good one of a gold pair; ``tokens`` stand for the passages
-    in the worker's answer.
-    """
+    """One question of a HIT, under an opaque name: a pair or a gold pair; ``more`` of several passages."""
 
     name: str
     pair_id: int | None
     gold_id: int | None
     tokens: tuple[str, str]
+    more: tuple[SlotPair, ...] = ()
+
+    @property
+    def pairs(self) -> tuple[SlotPair, ...]:
+        """All pairs of a question, or its good passage with each of the others where it is gold."""
+        return (SlotPair(self.pair_id, self.gold_id, self.tokens), *self.more)
+
+    @property
+    def passages(self) -> tuple[str, ...]:
+        """What stands for each passage; the good one of gold is the first."""
+        return tuple(dict.fromkeys(token for pair in self.pairs for token in pair.tokens))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,15 +152,16 @@ def save_hits(db: Connection, hits: Sequence[StudyHit]) -> None:
         (
             {
                 "hit_key": hit.hit_key,
-                "slot": place,
+                "slot": place + number * len(hit.slots),  # modulo the questions it is the place of its own
                 "name": slot.name,
-                "pair_id": slot.pair_id,
-                "gold_id": slot.gold_id,
-                "first_token": slot.tokens[0],
-                "second_token": slot.tokens[1],
+                "pair_id": pair.pair_id,
+                "gold_id": pair.gold_id,
+                "first_token": pair.tokens[0],
+                "second_token": pair.tokens[1],
             }
             for hit in hits
             for place, slot in enumerate(hit.slots)
+            for number, pair in enumerate(slot.pairs)
         ),
     )
 
@@ -197,14 +216,14 @@ def load_hits(db: Connection, target: str, status: HitStatus | None = None) -> l
         f"FROM hits {_OF_TARGET} ORDER BY batch, number",
         wanted,
     )
-    slots: dict[str, list[StudySlot]] = {}
+    pairs: dict[str, dict[str, list[SlotPair]]] = {}
     for key, name, pair_id, gold_id, first, second in db.execute(
         "SELECT s.hit_key, s.name, s.pair_id, s.gold_id, s.first_token, s.second_token "
         f"FROM slots s JOIN hits USING (hit_key) {_OF_TARGET} ORDER BY s.hit_key, s.slot",
         wanted,
     ):
-        slot = StudySlot(name=name, pair_id=pair_id, gold_id=gold_id, tokens=(first, second))
-        slots.setdefault(key, []).append(slot)
+        one = SlotPair(pair_id, gold_id, (first, second))
+        pairs.setdefault(key, {}).setdefault(name, []).append(one)
     return [
         StudyHit(
             hit_key=key,
@@ -214,10 +233,16 @@ def load_hits(db: Connection, target: str, status: HitStatus | None = None) -> l
             assignments=assignments,
             reward_cents=reward,
             layouts=tuple(
-                Layout(order=tuple(layout["order"]), swapped=tuple(layout["swapped"]))
+                Layout(
+                    order=tuple(layout["order"]),
+                    swapped=tuple(tuple(s) if isinstance(s, list) else s for s in layout["swapped"]),
+                )
                 for layout in json.loads(layouts)
             ),
-            slots=tuple(slots.get(key, ())),
+            slots=tuple(
+                StudySlot(name=name, **first._asdict(), more=tuple(more))
+                for name, (first, *more) in pairs.get(key, {}).items()
+            ),
             hit_id=hit_id,
             status=HitStatus(state),
         )
@@ -287,14 +312,18 @@ def last_batch(db: Connection) -> int:
 
 def count_shown_words(db: Connection, hits: Sequence[StudyHit]) -> dict[str, int]:
     """Return how many words the questions and passages of each HIT have, by the HIT's key."""
-    slots = [slot for hit in hits for slot in hit.slots]
-    pairs, golds = {s.pair_id for s in slots if s.pair_id}, {s.gold_id for s in slots if s.gold_id}
-    of_pair = _counted(db, _PAIRS, sorted(pair for pair in pairs if pair is not None))
-    of_gold = _counted(db, _GOLD, sorted(gold for gold in golds if gold is not None))
-    return {
-        hit.hit_key: sum(of_pair.get(s.pair_id or 0, 0) + of_gold.get(s.gold_id or 0, 0) for s in hit.slots)
-        for hit in hits
-    }
+    shown = [pair for hit in hits for slot in hit.slots for pair in slot.pairs]
+    of_pair = _counted(db, _PAIRS, sorted({pair.pair_id for pair in shown if pair.pair_id}))
+    of_gold = _counted(db, _GOLD, sorted({pair.gold_id for pair in shown if pair.gold_id}))
+
+    def count(slot: StudySlot) -> int:
+        words = {"": 0}  # of the question, and of each passage once
+        for pair in slot.pairs:
+            found = of_pair.get(pair.pair_id or 0) or of_gold.get(pair.gold_id or 0) or (0, 0, 0)
+            words |= dict(zip(("", *pair.tokens), found, strict=True))
+        return sum(words.values())
+
+    return {hit.hit_key: sum(map(count, hit.slots)) for hit in hits}
 
 
 _PAIRS = """
@@ -304,10 +333,10 @@ JOIN passages a ON a.doc_id = p.doc_a JOIN passages b ON b.doc_id = p.doc_b WHER
 _GOLD = "SELECT gold_id, query, good, bad FROM gold WHERE gold_id IN"
 
 
-def _counted(db: Connection, select: str, numbers: Sequence[int]) -> dict[int, int]:
+def _counted(db: Connection, select: str, numbers: Sequence[int]) -> dict[int, tuple[int, ...]]:
     wanted, named = in_list("n", numbers)
     return {
-        int(number): sum(len(str(text).split()) for text in texts)
+        int(number): tuple(len(str(text).split()) for text in texts)
         for number, *texts in db.execute(f"{select} ({wanted})", named)
     }
 

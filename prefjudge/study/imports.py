@@ -70,6 +70,7 @@ class ImportedVote:
     phase: str
     assignment_id: str
     vote_id: str | None
+    shown: str
 
 
 def load_imports(db: Connection) -> list[ImportRecord]:

@@ -6,13 +6,13 @@ The workers are those of the target whose work is the study's.
 import json
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from prefjudge.core.judgments import Judgments, select_judgments
+from prefjudge.core.judgments import Judgments, one_of_each_choice, select_judgments
 from prefjudge.core.runs import Names, encode
 from prefjudge.core.workers import Turns
 from prefjudge.database import Connection
@@ -22,7 +22,10 @@ from prefjudge.study.store import COUNTED, VOTES, WORK, current_target
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conduct:
-    """All judgments of the study, each worker's in the order in which they were made."""
+    """All judgments of the study, each worker's in the order in which they were made.
+
+    Of a choice out of several passages it is one win: what is looked for in them takes them for independent.
+    """
 
     judgments: Judgments
     """The judgments; ``workers`` holds everybody who submitted something."""
@@ -35,8 +38,8 @@ def load_conduct(db: Connection) -> Conduct:
     golds = load_golds(db, current_target(db))
     log, assignments, parts = LogColumns(), Names(), [np.zeros((4, 0))]
     for part in _parts(db):
-        log.add(*part[:6])
-        milliseconds, submitted, assignment, place = part[6:]
+        log.add(*part[:7])
+        milliseconds, submitted, assignment, place = part[7:]
         parts.append(
             np.array([milliseconds, submitted, assignments.encode(assignment), place], dtype=np.float64)
         )
@@ -44,8 +47,9 @@ def load_conduct(db: Connection) -> Conduct:
     _, in_order = assignments.sorted()
     order = np.lexsort((place, in_order[assignment.astype(np.int64)], submitted))
     judgments = log.judgments(sides=sides_known(db), workers=tuple(golds), golds=golds)
+    order = order[one_of_each_choice(select_judgments(judgments, order))]
     return Conduct(
-        judgments=select_judgments(judgments, order),
+        judgments=replace(select_judgments(judgments, order), click=None),
         milliseconds=milliseconds[order].astype(np.int64),
     )
 
@@ -80,10 +84,14 @@ def _parts(db: Connection) -> Iterator[list[Sequence[Any]]]:
             *columns,
             [
                 # the order of a file is its own
-                number if slot is None else places[hit, layout].index(slot)
+                number if slot is None else _place(places[hit, layout], slot)
                 for number, hit, layout, slot in zip(numbers, hits, layouts, slots, strict=True)
             ],
         ]
+
+
+def _place(order: "array[int]", slot: int) -> int:
+    return order.index(slot % len(order))  # of a choice out of several each pair has a slot (`save_hits`)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +120,7 @@ def load_paces(db: Connection) -> list[Pace]:
         Pace,
         f"SELECT a.worker_id, CASE WHEN a.submitted - a.accepted < a.seconds AND {_OF_PEOPLE} "
         "THEN a.submitted - a.accepted ELSE a.seconds END, a.answered, "
-        "(SELECT count(*) FROM slots s WHERE s.hit_key = a.hit_key), h.reward_cents "
+        "(SELECT count(DISTINCT s.name) FROM slots s WHERE s.hit_key = a.hit_key), h.reward_cents "
         f"FROM {WORK} WHERE a.seconds > 0 AND a.answered > 0 "
         "AND h.target = :target ORDER BY a.worker_id, a.assignment_id",
         target=current_target(db),
@@ -154,7 +162,8 @@ def load_progress(db: Connection) -> list[Progress]:
 class LoggedJudgment(NamedTuple):
     """One worker's choice: 1 for the passage on the left, -1 for the right, 0 for a tie.
 
-    ``dropped`` says why it does not count, and is empty where it does.
+    ``dropped`` says why it does not count, and is empty where it does. ``shown`` are the passages that it was
+    chosen from, in their order on the screen, where they are more than two: it is one of the wins.
     """
 
     query_id: str
@@ -168,6 +177,7 @@ class LoggedJudgment(NamedTuple):
     phase: str
     assignment_id: str
     dropped: str
+    shown: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,7 +207,7 @@ def each_judgment(db: Connection) -> Iterator[LoggedJudgment]:
     """Yield the same one by one, while the transaction is open."""
     for rows in db.parts(
         "SELECT j.query_id, j.left_id, j.right_id, j.choice, j.strength, j.milliseconds, j.worker_id, "
-        f"j.judge, j.phase, j.assignment_id, coalesce(d.reason, '') FROM {VOTES} "
+        f"j.judge, j.phase, j.assignment_id, coalesce(d.reason, ''), j.shown FROM {VOTES} "
         f"WHERE {COUNTED} ORDER BY j.judgment_id",
         target=current_target(db),
     ):
@@ -226,7 +236,10 @@ def load_private(db: Connection) -> list[str]:
     )
 
 
-COLUMNS = "j.query_id, j.left_id, j.right_id, j.choice, j.strength, j.worker_id"
+COLUMNS = (
+    "j.query_id, j.left_id, j.right_id, j.choice, j.strength, j.worker_id, "
+    "CASE WHEN j.shown = '' THEN '' ELSE j.assignment_id || ' ' || j.query_id || ' ' || j.shown END"
+)
 """What `LogColumns.add` takes, of the judgments ``j``."""
 
 
@@ -234,14 +247,14 @@ class LogColumns:
     """Judgments whose columns come in parts."""
 
     def __init__(self) -> None:
-        self._queries, self._docs, self._workers = Names(), Names(), Names()
-        self._parts = [np.zeros((6, 0), dtype=np.int32)]
+        self._queries, self._docs, self._workers, self._clicks = Names(), Names(), Names(), Names()
+        self._parts = [np.zeros((7, 0), dtype=np.int32)]
 
     def add(
         self, query: Sequence[str], left: Sequence[str], right: Sequence[str], *others: Sequence[Any]
     ) -> None:
-        """Add some rows; the other columns are the choices, the strengths and the workers."""
-        choice, strength, worker = others
+        """Add some rows; the others are choices, strengths, workers, and what the wins of one click share."""
+        choice, strength, worker, click = others
         self._parts.append(
             np.stack(
                 [
@@ -251,6 +264,7 @@ class LogColumns:
                     np.array(choice, dtype=np.int32),
                     np.array(strength, dtype=np.int32),
                     self._workers.encode(worker),
+                    self._clicks.encode(click),
                 ]
             )
         )
@@ -273,9 +287,9 @@ class LogColumns:
         golds : mapping of str to (int, int), optional
             The gold pairs that workers got right, and missed.
         """
-        query, left, right, choice, strength, worker = np.concatenate(self._parts, axis=1)
+        query, left, right, choice, strength, worker, click = np.concatenate(self._parts, axis=1)
         (queries, of_query), (docs, of_doc) = self._queries.sorted(), self._docs.sorted()
-        names, of_worker = self._workers.sorted()
+        (names, of_worker), (clicks, of_click) = self._workers.sorted(), self._clicks.sorted()
         if workers is not None:
             names, of_worker = workers, encode(tuple(self._workers), workers)
         return Judgments(
@@ -289,5 +303,6 @@ class LogColumns:
             strength=strength.astype(np.int8),
             worker=of_worker[worker],
             sides=sides,
+            click=of_click[click] if clicks else None,
             gold=np.array([golds.get(name, (0, 0)) for name in names], dtype=np.int64).T if golds else None,
         )

@@ -10,7 +10,7 @@ from enum import StrEnum
 from prefjudge.database import Connection, Value, in_list
 from prefjudge.errors import PrefjudgeError
 from prefjudge.study.hits import HitStatus
-from prefjudge.study.store import COUNTED, VOTES, WORK, Study, current_target, end
+from prefjudge.study.store import COUNTED, SHOWN_VOTES, VOTES, WORK, Study, current_target, end
 from prefjudge.words import Rehearsal, many
 
 _LOG = logging.getLogger("prefjudge")
@@ -26,7 +26,7 @@ _KNOWN = {
         "FROM assignments WHERE worker_id = :worker ORDER BY collected, assignment_id",
     ),
     "judgments": (
-        "query_id, left_id, right_id, choice, strength, milliseconds, judge, assignment_id",
+        "query_id, left_id, right_id, choice, strength, milliseconds, judge, assignment_id, shown",
         "FROM judgments WHERE worker_id = :worker ORDER BY judgment_id",
     ),
     "remarks": (
@@ -190,7 +190,7 @@ def load_voted_pairs(db: Connection, target: str, workers: Collection[str]) -> l
     """Return the pair of each judgment that counts of these workers."""
     names, values = in_list("worker", workers)
     return db.values(
-        f"SELECT j.pair_id FROM {VOTES} "
+        f"SELECT j.pair_id FROM {SHOWN_VOTES} "
         f"WHERE h.target = :target AND a.worker_id IN ({names}) AND d.judgment_id IS NULL",
         {"target": target, **values},
     )
@@ -294,7 +294,7 @@ def load_undecided(db: Connection, target: str) -> list[UndecidedAssignment]:
     return db.select(
         UndecidedAssignment,
         "FROM (SELECT a.*, h.reward_cents, h.assignments AS hit_assignments, h.target, "
-        "(SELECT count(*) FROM slots s WHERE s.hit_key = a.hit_key) AS slots, "
+        "(SELECT count(DISTINCT s.name) FROM slots s WHERE s.hit_key = a.hit_key) AS slots, "
         "(SELECT count(*) FROM judgments j LEFT JOIN drops d USING (judgment_id) "
         "WHERE j.assignment_id = a.assignment_id AND d.judgment_id IS NULL) AS counting, "
         "coalesce(b.reason, '') AS barred FROM assignments a JOIN hits h ON h.hit_key = a.hit_key "

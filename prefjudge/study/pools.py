@@ -15,7 +15,7 @@ from prefjudge.errors import InputError, StudyError, quoted
 from prefjudge.reading.files import is_text
 from prefjudge.reading.given import InputFile
 from prefjudge.reading.pools import COLUMNS_IN_WORDS
-from prefjudge.study.store import COUNTED, IMPORTED, JUDGES, VOTES
+from prefjudge.study.store import COUNTED, IMPORTED, JUDGES, SHOWN_VOTES
 
 if TYPE_CHECKING:
     from prefjudge.study.store import Study
@@ -299,7 +299,7 @@ def save_wanted(db: Connection, wanted: Iterable[tuple[str, str, str, int]], tar
     kept = {
         (query, a, b): votes
         for query, a, b, votes in db.execute(
-            f"SELECT p.query_id, p.doc_a, p.doc_b, {JUDGES} FROM {VOTES} JOIN pairs p USING (pair_id) "
+            f"SELECT p.query_id, p.doc_a, p.doc_b, {JUDGES} FROM {SHOWN_VOTES} JOIN pairs p USING (pair_id) "
             f"WHERE d.judgment_id IS NULL AND {COUNTED} GROUP BY p.query_id, p.doc_a, p.doc_b",
             target=target,
         )
@@ -394,6 +394,24 @@ def load_active_gold(db: Connection) -> dict[int, GoldPair]:
         for number, pair in load_gold(db).items()
         if number not in withdrawn and not pair.practice
     }
+
+
+def load_gold_sets(db: Connection, passages: int) -> dict[int, tuple[int, ...]]:
+    """Return the gold pairs that new HITs may hide together, by the number of the first.
+
+    In a question of so many passages the good one stands beside several that are off-topic: those of the
+    pairs that have the question and the good one in common.
+    """
+    same: dict[tuple[str, ...], list[int]] = {}
+    for number, pair in load_active_gold(db).items():
+        same.setdefault((pair.query_id, pair.query, pair.good_id, pair.good), []).append(number)
+    each = passages - 1
+    sets = [
+        tuple(numbers[at : at + each])
+        for numbers in same.values()
+        for at in range(0, len(numbers) - each + 1, each)
+    ]
+    return {numbers[0]: numbers for numbers in sorted(sets)}
 
 
 def load_practice(db: Connection) -> tuple[GoldPair, ...]:

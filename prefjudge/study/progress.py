@@ -15,6 +15,8 @@ from prefjudge.study.store import (
     COUNTED,
     IMPORTED,
     JUDGES,
+    SHOWN,
+    SHOWN_VOTES,
     VOTES,
     WORK,
     command,
@@ -218,7 +220,8 @@ _IMPOSSIBLE = (
     (
         "assignments have fewer judgments than comparisons were answered",
         "SELECT count(*) FROM assignments a WHERE a.answered - "
-        "(SELECT count(*) FROM slots s WHERE s.hit_key = a.hit_key AND s.gold_id IS NOT NULL) > "
+        "(SELECT count(DISTINCT s.name) FROM slots s "
+        "WHERE s.hit_key = a.hit_key AND s.gold_id IS NOT NULL) > "
         "(SELECT count(*) FROM judgments j WHERE j.assignment_id = a.assignment_id)",
     ),
     (
@@ -252,15 +255,17 @@ def newest_time(db: Connection) -> float:
 
 
 UNJUDGEABLE = f"""
-SELECT r.pair_id FROM remarks r JOIN assignments a USING (assignment_id) JOIN hits h USING (hit_key)
+SELECT t.pair_id FROM remarks r JOIN assignments a USING (assignment_id) JOIN hits h USING (hit_key)
+JOIN slots s ON s.hit_key = a.hit_key AND s.slot = r.slot
+JOIN slots t ON t.hit_key = s.hit_key AND t.name = s.name
 WHERE r.unable <> '' AND r.pair_id IS NOT NULL AND a.verdict = 'kept' AND {COUNTED}
 AND NOT EXISTS (SELECT 1 FROM barred b WHERE b.target = h.target AND b.worker_id = a.worker_id)
 AND (SELECT sum(o.answered) FROM assignments o WHERE o.worker_id = a.worker_id) >= 3 *
 (SELECT count(*) FROM assignments o JOIN remarks q USING (assignment_id)
 WHERE o.worker_id = a.worker_id AND q.unable <> '')
-GROUP BY r.pair_id HAVING count(DISTINCT a.worker_id) >= {ENOUGH_UNABLE} AND count(DISTINCT a.worker_id) >
-(SELECT count(*) FROM judgments j LEFT JOIN drops d USING (judgment_id)
-WHERE j.pair_id = r.pair_id AND d.judgment_id IS NULL)
+GROUP BY t.pair_id HAVING count(DISTINCT a.worker_id) >= {ENOUGH_UNABLE} AND count(DISTINCT a.worker_id) >
+(SELECT count(*) FROM {SHOWN} j LEFT JOIN drops d USING (judgment_id)
+WHERE j.pair_id = t.pair_id AND d.judgment_id IS NULL)
 """
 """The pairs that are not asked for again: more people could not judge them than did. Who is barred, whose
 work was not kept, or who says so of a third of all pairs closes none."""
@@ -275,7 +280,7 @@ def waiting_pairs(db: Connection, target: str | None = None) -> list[tuple[int, 
 
 _WAITING = f"""
 WITH kept AS (
-    SELECT j.pair_id, {JUDGES} AS votes FROM judgments j
+    SELECT j.pair_id, {JUDGES} AS votes FROM {SHOWN} j
     WHERE j.assignment_id IN (
         SELECT a.assignment_id FROM assignments a JOIN hits h USING (hit_key) WHERE {COUNTED}
     ) AND j.judgment_id NOT IN (SELECT judgment_id FROM drops) GROUP BY j.pair_id
@@ -340,7 +345,7 @@ def count_judgments(db: Connection, target: str | None = None) -> tuple[int, int
 
 def count_judged_pairs(db: Connection) -> int:
     """Return how many pairs have a judgment that counts."""
-    sql = f"SELECT count(DISTINCT j.pair_id) FROM {VOTES} WHERE d.judgment_id IS NULL AND {COUNTED}"
+    sql = f"SELECT count(DISTINCT j.pair_id) FROM {SHOWN_VOTES} WHERE d.judgment_id IS NULL AND {COUNTED}"
     return int(db.value(sql, target=current_target(db)))
 
 
@@ -434,12 +439,12 @@ def lacking(study: "Study", stage: Stage, *, what: str = "", then: str = "", tar
     """Return the error of a study that has not come to a stage, with the whole road to it from here."""
     # The command that the hint begins with is one that the study can take now. `what` is the message where
     # the stage alone does not say it, and `then` what follows on the road.
-    from prefjudge.study.pools import load_active_gold, other_gold
+    from prefjudge.study.pools import load_gold_sets, other_gold
 
     hidden = study.config.design.gold_per_hit
     with study.transaction(write=False) as db:
         target = target or current_target(db)
-        gold = len(load_active_gold(db))
+        gold = len(load_gold_sets(db, study.config.hit.passages))
         upcoming = _next_stage(db, target, stage, short_of_gold=gold < hidden)
         here = min(stage, upcoming)
         driven = load_setting(db, "strategy") is not None

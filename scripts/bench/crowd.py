@@ -62,10 +62,10 @@ class Follower(Mind):
     knows: float
     seen: Seen
 
-    def choose(self, slot: SeenSlot, *, first_on_left: bool) -> int:
+    def choose(self, slot: SeenSlot, *, leftmost: int) -> int:
         """Return 0 for the slot's first passage, 1 for its second."""
         known = self._is_easy(slot) and self.rng.random() < self.knows
-        return self._better(slot) if known else self.rule(slot, first_on_left)
+        return self._better(slot) if known else self.rule(slot, leftmost == 0)
 
     def remember(self, slots: tuple[SeenSlot, ...]) -> None:
         """Tell the gang under which questions a HIT has shown its passages."""

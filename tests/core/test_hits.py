@@ -14,7 +14,7 @@ from prefjudge.core.hits import (
     estimate,
     hourly_pay,
     layout_index,
-    pack_pairs,
+    pack_questions,
     plan_hit,
     prorated,
 )
@@ -24,8 +24,8 @@ seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
 
 @given(st.integers(1, 120), st.integers(1, 12), seeds)
 def test_every_pair_is_in_exactly_one_hit(count: int, per_hit: int, rng: np.random.Generator) -> None:
-    packed = pack_pairs(count, per_hit, rng=rng)
-    assert sorted(pair for hit in packed for pair in hit) == list(range(count))
+    packed = pack_questions([(pair,) for pair in range(count)], per_hit, rng=rng)
+    assert sorted(pair for hit in packed for (pair,) in hit) == list(range(count))
     assert all(1 <= len(hit) <= per_hit for hit in packed)
 
 

@@ -79,9 +79,12 @@ def qrels(data, *, fractions=False):
 def judgments(data):
     """Return [(query, document, document, preferred or None, worker or None)]."""
     lines = rows(data)
-    _check(len(lines[0]) in (4, 5))
+    _check(len(lines[0]) in (4, 5, 6))
     found = []
     for query, one, other, preferred, *worker in lines:
+        if len(worker) == 2:  # then the number of the choice out of several
+            _check(re.fullmatch(rb"[0-9]+|-", worker.pop()))
+            worker = [] if worker == [b"-"] else worker
         _check(one != other)
         tie = preferred in (b"tie", b"TIE", b"=") and preferred not in (one, other)
         _check(tie or preferred in (one, other))

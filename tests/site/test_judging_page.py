@@ -1,11 +1,12 @@
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from prefjudge.core.hits import Comparison, Layout, Passage, layout_index
+from prefjudge.core.hits import Comparison, Layout, Passage, Side, layout_index
 from prefjudge.pages.hit import Example, HitPage, render_hit_page
 from tests.serving import Handler, Serving
 from tests.site.conftest import inspect, soon
@@ -422,6 +423,70 @@ def test_axe_finds_nothing_on_any_screen(platform, open_page):
         for width in (1200, 320):
             page.set_viewport_size({"width": width, "height": 700})
             inspect(page)
+
+
+def of_three(count: int = 4, **changes: Any) -> HitPage:
+    """A page whose questions have three passages, but for the last one, which has two."""
+    pairs, sizes = page_of(count), [3] * (count - 1) + [2]
+    slots = tuple(
+        replace(
+            slot,
+            passages=(*slot.passages, Passage(f"third {i}"))[:size],
+            tokens=(*slot.tokens, f"0000{i:08d}")[:size],
+        )
+        for i, (slot, size) in enumerate(zip(pairs.slots, sizes, strict=True))
+    )
+    turned: tuple[Side, ...] = (*((1, 2, 0), (2, 1, 0), (0, 2, 1))[: count - 1], True)
+    layouts = (Layout(order=tuple(range(count)), swapped=turned),)
+    return replace(pairs, slots=slots, layouts=layouts, **changes)
+
+
+def test_three_passages_by_keyboard_and_touch(platform, open_page):
+    spec = of_three(unable=True)
+    page = open_page(viewport={"width": 390, "height": 700}, has_touch=True)
+    page.goto(platform.url(spec))
+    page.tap("#begin")
+    shown = [page.inner_text(f"#text{i}") for i in range(3)]
+    assert shown == ["second 0", "third 0", "first 0"]
+    assert page.inner_text("#jump") == "Passage 3 ↓" or page.inner_text("#jump") == "Passage 2 ↓"
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    for key in ("4", "0", "ArrowRight"):
+        page.keyboard.press(key)
+    assert page.inner_text("#status") == "", "no such passage, no tie, and no side"
+    page.keyboard.press("3")
+    assert page.inner_text("#status") == "Chosen: Passage 3"
+    page.keyboard.press("Enter")
+    page.tap("#text1")
+    page.tap("#next")
+    page.click("#more summary")
+    page.select_option("#unable", "unable-text")
+    assert page.inner_text("#status") == "Chosen: I can't judge these"
+    page.reload()
+    assert page.inner_text("#place") == "Comparison 3 of 4"
+    page.tap("#next")
+    assert page.locator(".card:visible").count() == 2
+    for key in ("3", "ArrowLeft"):
+        page.keyboard.press(key)
+    assert page.inner_text("#status") == "", "of two there is no third"
+    page.keyboard.press("1")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Enter")
+    answers = finish(page, platform)
+    first, second, _, last = spec.slots
+    assert [answers[slot.name] for slot in spec.slots] == [
+        first.tokens[0], second.tokens[1], "unable-text", last.tokens[1],
+    ]  # fmt: skip
+
+
+def test_three_passages_stand_side_by_side_and_axe_finds_nothing(platform, open_page):
+    page = open_page()
+    page.goto(platform.url(of_three(unable=True, comments=True)))
+    inspect(page)
+    page.click("#begin")
+    for width, rows in ((1280, 1), (390, 3)):
+        page.set_viewport_size({"width": width, "height": 800})
+        assert len({card.bounding_box()["y"] for card in page.locator(".card").all()}) == rows
+        inspect(page)
 
 
 CODE = "def best(votes):\n    for vote in votes:\n\tif vote:\n        return   vote\n\n    return None"

@@ -205,9 +205,9 @@ def _killed(*_: object, **__: object) -> None:
 def test_who_follows_a_visible_rule_is_held_until_a_person_decides(served: Path) -> None:
     follower, config = person(served, "follower"), served / "study.toml"
 
-    def follow(slot: SeenSlot, *, first_on_left: bool) -> int:
+    def follow(slot: SeenSlot, *, leftmost: int) -> int:
         mind = follower._mind
-        return mind._better(slot) if mind._is_easy(slot) else 1 - first_on_left
+        return mind._better(slot) if mind._is_easy(slot) else leftmost
 
     follower._mind = FollowingMind(follower._mind, follow)  # type: ignore[assignment]
     for _ in range(4):

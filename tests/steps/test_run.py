@@ -133,7 +133,7 @@ def test_a_visit_in_vain_is_not_the_end_where_what_came_is_asked_again(
     monkeypatch.setattr("prefjudge.steps.collect.has_fresh_gold", lambda *_: False)  # so the HIT itself is
     edit(young, ("budget = 100.00", "budget = 2.40"))
     with monkeypatch.context() as patch:
-        patch.setattr(Mind, "choose", lambda mind, slot, *, first_on_left: 1 - mind._better(slot))
+        patch.setattr(Mind, "choose", lambda mind, slot, *, leftmost: 1 - mind._better(slot))
         patch.setattr("prefjudge.steps.run.collect", Mock(side_effect=CrowdError("killed")))
         with pytest.raises(CrowdError, match="killed"):
             run(young, strategy="round-robin:1", workers=1, truth=TRUTH, yes=True)

@@ -8,8 +8,8 @@ from math import ceil
 import numpy as np
 import scipy
 
-from prefjudge.core.hits import CENT
-from prefjudge.core.judgments import Judgments
+from prefjudge.core.hits import CENT, show_together
+from prefjudge.core.judgments import Judgments, worth_of_win
 from prefjudge.core.planning.rounds import DEFAULT, next_round, of_size
 from prefjudge.core.planning.sure import Crowds, Judged, Sure, likely_crowds
 from prefjudge.core.pools import Pools
@@ -66,23 +66,29 @@ def draw_studies(
 
 
 def play_studies(
-    strategy: Strategy, pools: Sequence[ManyPools], rng: np.random.Generator
+    strategy: Strategy, pools: Sequence[ManyPools], rng: np.random.Generator, *, passages: int = 2
 ) -> tuple["Table", ...]:
-    """Ask and vote until nothing is asked in any study.
+    """Ask and vote until nothing is asked in any study, in questions of up to so many passages.
 
     A strategy that needs to know how votes err learns it in each study, from the votes of this study alone.
     """
     # A stream for each size: how many votes one draws changes no other's.
     streams = rng.spawn(len(pools))
     tables = [
-        Table(one, of_size(strategy, one.size), stream) for one, stream in zip(pools, streams, strict=True)
+        Table(one, of_size(strategy, one.size), stream, passages=passages)
+        for one, stream in zip(pools, streams, strict=True)
     ]
     _play(tables)
     return tuple(tables)
 
 
 def play(
-    strategy: Strategy, chances: Floats, rng: np.random.Generator, *, most: Counts | None = None
+    strategy: Strategy,
+    chances: Floats,
+    rng: np.random.Generator,
+    *,
+    most: Counts | None = None,
+    passages: int = 2,
 ) -> tuple[Floats, Work]:
     """Ask and vote until nothing is asked, in one study of pools of one size.
 
@@ -91,7 +97,7 @@ def play(
     """
     none = np.zeros(len(chances), dtype=np.int64)
     pools = ManyPools(chances=chances, best=none, study=none)
-    table = Table(pools, of_size(strategy, pools.size), rng, most)
+    table = Table(pools, of_size(strategy, pools.size), rng, most, passages=passages)
     _play([table])
     return table.votes, table.work
 
@@ -117,14 +123,21 @@ def _play(tables: Sequence["Table"]) -> None:
 class Table:
     """The pools of one size while they are played, and what became of them.
 
-    ``votes[q, x, y]`` votes prefer ``x`` to ``y``. HITs are packed by the ``work``. In the end ``leaders``,
-    shape (n, k), are the best by the votes; several where they are even.
+    ``votes[q, x, y]`` votes prefer ``x`` to ``y``. HITs are packed by the ``work``, of which each question
+    shows up to so many ``passages``; ``read`` were shown in all. In the end ``leaders``, shape (n, k), are
+    the best by the votes; several where they are even.
     """
 
     leaders: Flags
 
     def __init__(
-        self, pools: ManyPools, strategy: Strategy, rng: np.random.Generator, most: Counts | None = None
+        self,
+        pools: ManyPools,
+        strategy: Strategy,
+        rng: np.random.Generator,
+        most: Counts | None = None,
+        *,
+        passages: int = 2,
     ) -> None:
         self.pools = pools
         self._strategy = strategy
@@ -132,13 +145,20 @@ class Table:
         self._most = most
         self._unfinished = np.arange(len(pools.study))
         self.votes = np.zeros_like(pools.chances)
+        self._passages, self._shown = passages, self.votes if passages == 2 else np.zeros_like(self.votes)
         self.work: Work = {}
+        self.read = 0
         self.learns = isinstance(strategy, Sure) and strategy.crowd is None and pools.size > 1
 
     @property
     def cast(self) -> float:
         """How many votes there are."""
         return float(self.votes.sum())
+
+    @property
+    def made(self) -> int:
+        """How many choices were made."""
+        return sum(many * int(counts.sum()) for (_, many), counts in self.work.items())
 
     def reopen(self) -> None:
         """Look at all pools again."""
@@ -152,13 +172,39 @@ class Table:
             self._unfinished = self._unfinished[:0]
             return False
         pool, x, y, wanted = self._unfinished[asked.pool], asked.x, asked.y, asked.votes
-        for_x = self._rng.binomial(wanted, self.pools.chances[pool, x, y])
-        self.votes[pool, x, y] += for_x
-        self.votes[pool, y, x] += wanted - for_x
+        if self._passages > 2:
+            pool, wanted = self._choose(pool, x, y, wanted)
+        else:
+            self._compare(pool, x, y, wanted)
         for many in np.unique(wanted).tolist():
             self.work[number, many] = np.bincount(pool[wanted == many], minlength=len(self.votes))
         self._unfinished = self._going_on(np.unique(pool))
         return True
+
+    def _choose(self, pool: Counts, x: Counts, y: Counts, wanted: Counts) -> tuple[Counts, Counts]:
+        """Have passages judged together; return the pools of the questions, and how often each was asked."""
+        lacking: dict[int, dict[tuple[int, int], int]] = {}
+        for one, *pair, votes in zip(pool.tolist(), x.tolist(), y.tolist(), wanted.tolist(), strict=True):
+            lacking.setdefault(one, {})[pair[0], pair[1]] = votes
+        asked = []
+        for one, of in lacking.items():
+            for votes, shown in show_together(of, self._passages):
+                size, among = len(shown), np.ix_(shown, shown)
+                won = self._rng.multinomial(votes, choice_chances(self.pools.chances[one][among]))
+                wins = worth_of_win(size) * won[:, None] * (1.0 - np.eye(size))
+                self.votes[one][among] += wins
+                self._shown[one][among] += 0.5 * votes
+                self.read += size * votes
+                asked.append((one, votes))
+        pools, times = np.array(asked, dtype=np.int64).T
+        return pools, times
+
+    def _compare(self, pool: Counts, x: Counts, y: Counts, wanted: Counts) -> None:
+        """Have pairs judged."""
+        for_x = self._rng.binomial(wanted, self.pools.chances[pool, x, y])
+        self.votes[pool, x, y] += for_x
+        self.votes[pool, y, x] += wanted - for_x
+        self.read += 2 * int(wanted.sum())
 
     def judged(self, some: Counts | None = None) -> Judged:
         """Return the votes on some of the pools, or on all."""
@@ -183,12 +229,30 @@ class Table:
         if self.learns and crowds is not None:
             assert isinstance(self._strategy, Sure)
             return self._strategy.ask_in(self.judged(self._unfinished), crowds)
-        return self._strategy.ask(self.votes[self._unfinished])
+        by = self.votes if isinstance(self._strategy, Sure) else self._shown
+        return self._strategy.ask(by[self._unfinished])
 
     def _going_on(self, some: Counts) -> Counts:
         if self._most is None:
             return some
         return np.asarray(some[self.votes[some].sum(axis=(1, 2)) < self._most[some]])
+
+
+def choice_chances(chances: Floats) -> Floats:
+    """Return how probably each of some passages is chosen out of all, from the chances of their pairs.
+
+    It is the mean log odds of its pairs that tells: in Bradley and Terry's model this is Luce's choice.
+    """
+    with np.errstate(divide="ignore"):
+        odds = np.log(chances) - np.log(chances.T)
+    np.fill_diagonal(odds, 0.0)
+    mean = np.clip(odds, -_SUREST, _SUREST).mean(axis=1)
+    weight = np.exp(mean - mean.max())
+    return np.asarray(weight / weight.sum())
+
+
+_SUREST = 30.0
+"""Log odds beyond which nothing changes: of a vote that is never wrong they are infinite."""
 
 
 def _learned(tables: Sequence[Table], near: Crowds | None) -> Crowds:
@@ -229,6 +293,8 @@ class Packing:
     pairs_per_hit: int = 10
     golds_per_hit: int = 3
     """Comparisons in a HIT that are asked for, and gold pairs on top of them."""
+    passages: int = 2
+    """How many passages a comparison shows at most. The time grows with those that are read."""
     price: Price
     """What an assignment costs, fees included."""
     seconds_per_pair: float = 30.0
@@ -325,7 +391,7 @@ def compare_plans(
     plans = []
     for strategy in dict.fromkeys(strategies):
         voting, dropping = (np.random.default_rng(seed) for seed in seeds)
-        played = play_studies(strategy, pools, voting)
+        played = play_studies(strategy, pools, voting, passages=packing.passages)
         office = _Office(known, studies, played)
         plans.append(office.assemble(strategy.name, packing, ends, dropping))
     return tuple(plans)
@@ -389,9 +455,14 @@ class _Office:
             money=money.quantize(CENT),
             least=-Decimal(_high(-costs)).quantize(CENT),
             most=Decimal(_high(costs)).quantize(CENT),
-            hours=assignments * slots * packing.seconds_per_pair / 3600.0,
+            hours=assignments * slots * packing.seconds_per_pair * self._pairs_read() / 3600.0,
             by_size=by_size,
         )
+
+    def _pairs_read(self) -> float:
+        """Return how many pairs take as long to read as a question, on average."""
+        made = sum(one.made for one in self._tables)
+        return sum(one.read for one in self._tables) / (2.0 * made) if made else 1.0
 
     def _asked(self) -> dict[tuple[int, int], Floats]:
         """Return how many pairs each study has of each round and number of votes that occurs."""
@@ -441,7 +512,7 @@ class _Office:
                     error=float(np.sqrt(max(chance * (1.0 - chance), 1e-9) / played.pools.best.size)),
                     pairs=float((played.votes + played.votes.transpose(0, 2, 1) > 0).sum() / 2)
                     / played.pools.best.size,
-                    judgments=float(played.votes.sum() / played.pools.best.size),
+                    judgments=float(played.made / played.pools.best.size),
                 )
             )
         return found
@@ -611,6 +682,8 @@ class Replay:
     most: Counts
     """Shape (n_queries,): how many votes a query gets at most: as many as it had, where it was given up
     before its end."""
+    passages: int = 2
+    """How many passages a question shows at most."""
 
     def play(self, drawn: DrawnPools, rng: np.random.Generator, *, name: str) -> Qrels:
         """Ask, vote and ask again until nothing is asked, and return the best answers of the drawn pools.
@@ -622,7 +695,8 @@ class Replay:
             one = of_size(self.strategy, stack.rows.shape[1])
             if isinstance(one, Sure):
                 one = replace(one, crowd=drawn.crowd)
-            votes, _ = play(one, stack.chances, rng, most=self.most[stack.queries])
+            most = self.most[stack.queries]
+            votes, _ = play(one, stack.chances, rng, most=most, passages=self.passages)
             best[stack.rows] = one.leaders(votes)
         found = np.flatnonzero(best)
         return Qrels.all_relevant(
@@ -636,7 +710,7 @@ def prepare_replay(judgments: Judgments, pools: Pools, strategy: Strategy) -> Re
     if any(isinstance(of_size(strategy, size), Sure) for size in np.unique(pools.sizes).tolist()):
         # It names the best so far at any time. The others have no answer before the end, and none to compare.
         given_up = next_round(judgments, pools, strategy).open
-        cast = np.bincount(judgments.query, minlength=len(judgments.queries))
+        cast = np.bincount(judgments.query, weights=judgments.worth, minlength=len(judgments.queries))
         votes = dict(zip(judgments.queries, cast.tolist(), strict=True))
         most[given_up] = [votes.get(pools.queries[query], 0) for query in np.flatnonzero(given_up).tolist()]
-    return Replay(pools=pools, strategy=strategy, most=most)
+    return Replay(pools=pools, strategy=strategy, most=most, passages=judgments.passages)

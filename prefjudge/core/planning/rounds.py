@@ -232,7 +232,8 @@ def next_round(
                 if aim is not None:  # every query that counts is judged once, before any is judged again
                     value[~played.any(axis=(1, 2))] = np.inf
             else:
-                leaders[rows], asked = one.leaders(played), one.ask(played)
+                shown = _permuted(block.shown(stack.rows), order)
+                leaders[rows], asked = one.leaders(played), one.ask(shown / 2.0)
                 value = np.zeros(len(rows))
             codes = (stack.queries[asked.pool] + block.first).astype(np.int32)
             kept = np.ones(codes.size, dtype=bool) if settled is None else ~settled[codes]
@@ -309,13 +310,13 @@ def within(most: int | None, wanted: Counts, value: Floats) -> Counts:
 
 
 def votes_are_even(judgments: Judgments, pools: Pools) -> bool:
-    """Return whether the pairs of a pool have as many votes each, in every pool.
+    """Return whether the pairs of a pool were shown as often each, in every pool.
 
     Where they have not, the number of votes won says how often a candidate was shown.
     """
     for block in tournaments(judgments, pools=pools):
         for stack in vote_matrices(block, ties=0.5):
-            votes = stack.votes + stack.votes.transpose(0, 2, 1)
+            votes = block.shown(stack.rows)
             pairs = votes[:, *np.triu_indices(votes.shape[1], 1)]
             if (pairs != pairs[:, :1]).any():
                 return False

@@ -220,6 +220,8 @@ def check_model(
     ----------
     A. Gelman, X. Meng, H. Stern: Posterior predictive assessment of model fitness (Statistica Sinica, 1996).
     """
+    if judgments.click is not None:
+        return ()  # the wins of a choice go with each other, whatever the model
     seen = _Counts()
     designs: list[tuple[int, int, int]] = []
     for votes in _balanced(judgments, pools):
@@ -679,6 +681,7 @@ def _known(
     place = np.arange(documents.query.size) - first[documents.query]
     shown = np.flatnonzero((left >= 0) & (right >= 0) & (left != right))
     x, y, choice = left[shown], right[shown], judgments.choice[shown]
+    worth = np.ones(shown.size) if judgments.worth is None else judgments.worth[shown]
     found = []
     for size in np.unique(sizes[sizes > 0]).tolist():
         queries = np.flatnonzero(sizes == size)
@@ -687,8 +690,8 @@ def _known(
         pool = slot[documents.query[x]]
         votes = np.zeros((queries.size, size, size))
         of = pool >= 0
-        np.add.at(votes, (pool[of], place[x[of]], place[y[of]]), 0.5 + 0.5 * choice[of])
-        np.add.at(votes, (pool[of], place[y[of]], place[x[of]]), 0.5 - 0.5 * choice[of])
+        np.add.at(votes, (pool[of], place[x[of]], place[y[of]]), (0.5 + 0.5 * choice[of]) * worth[of])
+        np.add.at(votes, (pool[of], place[y[of]], place[x[of]]), (0.5 - 0.5 * choice[of]) * worth[of])
         rows = first[queries][:, None] + np.arange(size)
         above = np.zeros_like(votes)
         for run in places:

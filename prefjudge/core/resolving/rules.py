@@ -423,7 +423,7 @@ def _votes(block: Tournaments, n_workers: int, ties: TieWorth, strengths: bool) 
     decided, tied = np.flatnonzero(block.choice), np.flatnonzero(block.choice == 0)
     tied = np.repeat(tied if ties == TieWorth.HALF else tied[:0], 2)
     rows = np.concatenate([decided, tied])
-    worth = block.strength[rows].astype(np.float64) if strengths else np.ones(rows.size)
+    worth = block.weighed(rows, strengths)
     worth[decided.size :] *= 0.5
     return _Votes(
         left=block.left[rows],

@@ -315,7 +315,7 @@ class _Votes:
         keys = query * (n_workers + 1) + worker
         order = np.argsort(keys, kind="stable")
         rows, query, keys = rows[order], query[order], keys[order]
-        self.worth = block.strength[rows].astype(np.float64) if strengths else np.ones(rows.size)
+        self.worth = block.weighed(rows, strengths)
         changes = np.diff(keys, prepend=-1) > 0
         self.starts = np.flatnonzero(changes)
         self.key = keys[self.starts]

@@ -1,14 +1,14 @@
 """Tournaments: the candidates of each query and the votes between them, many queries at once."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from prefjudge.core.judgments import Judgments
+from prefjudge.core.judgments import Judgments, passed_over
 from prefjudge.core.pools import (
     Pairs,
     Pools,
@@ -55,6 +55,10 @@ class Tournaments:
     missing: Codes
     """Shape (n_queries,): how many judgments each query has, and how many pairs that should have been judged
     have no judgment."""
+    worth: "Floats | None" = None
+    """Shape (n_votes,): as in the judgments."""
+    passed: Index = field(default_factory=lambda: np.zeros((2, 0), dtype=np.int64))
+    """Shape (2, n): the candidate rows of pairs that a choice showed, and chose neither of."""
 
     @property
     def n_queries(self) -> int:
@@ -94,7 +98,25 @@ class Tournaments:
             choice=self.choice[votes],
             strength=self.strength[votes],
             worker=self.worker[votes],
+            worth=None if self.worth is None else self.worth[votes],
+            passed=place[self.passed[:, flagged[self.passed].all(axis=0)]],
         )
+
+    def weighed(self, rows: Index, strengths: bool) -> "Floats":
+        """Return what these votes are worth: with ``strengths`` a vote counts as often as it is strong."""
+        worth = self.strength[rows].astype(np.float64) if strengths else np.ones(rows.size)
+        return worth if self.worth is None else worth * self.worth[rows]
+
+    def shown(self, rows: Index) -> "Floats":
+        """Return how often each two of these candidates, shape (n, k), were shown together, (n, k, k)."""
+        n, k = rows.shape
+        place = np.full(self.doc.size, -1)
+        place[rows] = np.arange(n * k).reshape(n, k)
+        one, other = place[np.concatenate([np.stack([self.left, self.right]), self.passed], axis=1)]
+        held = one >= 0
+        cells = one[held] * k + other[held] % k
+        counts = np.bincount(cells, minlength=n * k * k).astype(np.float64).reshape(n, k, k)
+        return counts + counts.transpose(0, 2, 1)
 
     def compared(self) -> "tuple[Tournaments, Index]":
         """Return the tournaments among the candidates that are compared or alone, and the rows of these."""
@@ -107,8 +129,9 @@ class Tournaments:
         return count_parts(self.start, self.query, self.left, self.right)
 
     def pairs_missing(self) -> Index:
-        """Return how many pairs of its candidates each query has no vote on."""
-        return pairs_missing(self.start, self.query, self.left, self.right)
+        """Return how many pairs of its candidates were never shown, in each query."""
+        seen = np.concatenate([np.stack([self.left, self.right]), self.passed], axis=1)
+        return pairs_missing(self.start, self.query, *seen)
 
 
 def tournaments(
@@ -153,6 +176,8 @@ class Cut:
         n_queries = len(self._judgments.queries)
         nothing = np.empty(0, np.int32)
         self._log = _Sorted(self._judgments.query, n_queries, each)
+        self._worth, self._passed = self._judgments.worth, passed_over(self._judgments)
+        self._passed = self._passed[:, np.argsort(self._passed[0], kind="stable")]
         self._pooled = _Sorted(nothing if pools is None else pools.query, n_queries, each)
         self._wanted = _Sorted(nothing if self._asked is None else self._asked.query, n_queries, each)
 
@@ -164,6 +189,9 @@ class Cut:
         """Return the block of a span."""
         low, high = span
         block = _Block(low, high, self._judgments, self._log)
+        if self._worth is not None:
+            first, last = np.searchsorted(self._passed[0], span)
+            block.add_choices(self._worth[self._log.rows(low, high)], self._passed[:, first:last])
         if self._pools is not None:
             block.add_pool(self._pools, self._pooled.rows(low, high))
         if self._asked is not None:
@@ -225,17 +253,27 @@ class _Block:
         self.left, self.right = judgments.left[rows], judgments.right[rows]
         self.choice, self.strength = judgments.choice[rows], judgments.strength[rows]
         self.worker = judgments.worker[rows]
+        self.worth: Floats | None = None
+        self.passed: Codes | None = None
         self.pooled: tuple[Codes, Codes] | None = None
         self.asked: tuple[Codes, Codes, Codes] | None = None
 
+    def add_choices(self, worth: "Floats", passed: Codes) -> None:
+        """Say what the votes are worth, and which pairs choices passed over."""
+        self.worth, self.passed = worth, passed - np.array([[self.first], [0], [0]], dtype=np.int32)
+
     def add_pool(self, pools: Pools, rows: slice | Index) -> None:
         self.pooled = query, doc = pools.query[rows] - np.int32(self.first), pools.doc[rows]
+        if self.passed is not None:
+            asks, *both = self.passed
+            self.passed = self.passed[:, np.all([contains(query, doc, asks, one) for one in both], axis=0)]
         of = self._query()
         known = contains(query, doc, of, self.left) & contains(query, doc, of, self.right)
         if not known.all():
             self.left, self.right = self.left[known], self.right[known]
             self.choice, self.strength = self.choice[known], self.strength[known]
             self.worker = self.worker[known]
+            self.worth = None if self.worth is None else self.worth[known]
             self.votes = np.bincount(of[known], minlength=self.n_queries)
 
     def add_asked(self, asked: Pairs, rows: slice | Index) -> None:
@@ -246,7 +284,7 @@ class _Block:
         return np.repeat(np.arange(self.n_queries, dtype=np.int32), self.votes)
 
     def build(self) -> Tournaments:
-        if self.pooled is None and self.asked is None:
+        if self.pooled is None and self.asked is None and self.passed is None:
             in_order = number_in_order(self.votes, self.left, self.right)
             block = in_order and self._numbered(*in_order)
             # A code between those of a query got a row although nobody voted on it: then it is not a
@@ -256,17 +294,20 @@ class _Block:
         return self._numbered(*self._looked_up())
 
     def _numbered(self, query: Codes, doc: Codes, rows: list[Codes]) -> Tournaments:
-        left, right, *asked = rows
+        left, right, *more = rows
+        passed = np.stack(more[-2:]) if self.passed is not None else np.zeros((2, 0), dtype=np.int32)
+        seen = np.concatenate([np.stack([left, right]), passed], axis=1)
         sizes = np.bincount(query, minlength=self.n_queries)
         start: Index = np.concatenate([[0], np.cumsum(sizes)])
         if self.asked is None:
-            missing = pairs_missing(start, query, left, right)
+            missing = pairs_missing(start, query, *seen)
         else:
-            missing = asked_missing(start, query, (asked[0], asked[1]), (left, right))
+            missing = asked_missing(start, query, (more[0], more[1]), (seen[0], seen[1]))
             # It takes c - 1 pairs to connect c parts, whatever was asked.
             missing = np.maximum(missing, count_parts(start, query, left, right) - 1)
         # As many votes as pairs and no pair without one: each pair has exactly one vote.
-        if self.asked is None and not missing.any() and left.size == (sizes * (sizes - 1) // 2).sum():
+        every = self.asked is None and self.passed is None and not missing.any()
+        if every and left.size == (sizes * (sizes - 1) // 2).sum():
             comparisons = np.repeat(sizes - 1, sizes)  # every pair once
         else:
             comparisons = count_comparisons(left, right, doc.size)
@@ -283,6 +324,8 @@ class _Block:
             worker=self.worker,
             votes=self.votes.astype(np.int32),
             missing=missing.astype(np.int32),
+            worth=self.worth,
+            passed=passed.astype(np.int64),
         )
 
     def _looked_up(self) -> tuple[Codes, Codes, list[Codes]]:
@@ -291,6 +334,8 @@ class _Block:
         parts = [(of, self.left), (of, self.right)]
         if self.asked is not None:
             parts += [(self.asked[0], self.asked[1]), (self.asked[0], self.asked[2])]
+        if self.passed is not None:
+            parts += [(self.passed[0], self.passed[1]), (self.passed[0], self.passed[2])]
         query, doc, rows = number_candidates([*parts, *([self.pooled] if self.pooled else [])])
         return query, doc, rows[: len(parts)]
 
@@ -313,6 +358,7 @@ def _in_vocabulary(judgments: Judgments, pools: Pools) -> Judgments:
         choice=judgments.choice[keep],
         strength=judgments.strength[keep],
         worker=judgments.worker[keep],
+        click=None if judgments.click is None else judgments.click[keep],
     )
 
 
@@ -429,7 +475,7 @@ def cast_votes(
     left, right, choice = block.left[rows], block.right[rows], block.choice[rows]
     query = block.query[left].astype(np.int64)
     trust = np.rint(_STEPS * trusting(query + block.first, block.worker[rows].astype(np.int64)))
-    worth = block.strength[rows].astype(np.float64) if strengths else np.ones(rows.size)
+    worth = block.weighed(rows, strengths)
     to_left = np.where(choice > 0, worth, np.where(choice < 0, 0.0, ties))
     to_right = np.where(choice < 0, worth, np.where(choice > 0, 0.0, ties))
     one, other = local[left], local[right]
@@ -647,7 +693,7 @@ def _stacked(
     # Cells in row-major order of (query, x, y): one bincount fills all matrices.
     forward = (of * size + local[left]) * size + local[right]
     backward = (of * size + local[right]) * size + local[left]
-    worth = block.strength[rows].astype(np.float64) if strengths else np.ones(rows.size)
+    worth = block.weighed(rows, strengths)
     decided = np.where(choice > 0, forward, backward)
     worth = np.where(choice != 0, worth, 0.0)
     votes = np.bincount(decided, weights=worth, minlength=total).astype(np.float64)

@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import chain
 from typing import Any, TypeAlias
@@ -389,6 +389,8 @@ class Votes:
     phases: Sequence[str] = ()
     assignments: Sequence[str] = ()
     """Of each vote: what tells it from all others, who made it, when, and in which assignment."""
+    chosen_from: Sequence[str] = ()
+    """Of each vote: the passages that were shown, where it is a win of a choice out of more than two."""
     dropped: Mapping[int, str] = field(default_factory=dict)
     """Why votes do not count, by row."""
     work: Mapping[str, Work] = field(default_factory=dict)
@@ -432,7 +434,8 @@ class VoteTable:
         self._left: list[str] = []
         self._right: list[str] = []
         self._worker: list[str] = []
-        self._also: dict[str, list[str]] = {name: [] for name in ("id", "judge", "phase", "assignment")}
+        names = ("id", "judge", "phase", "assignment", "shown")
+        self._also: dict[str, list[str]] = {name: [] for name in names}
         self._numbers: dict[str, list[int]] = {"milliseconds": [], "strength": []}
         self._dropped: dict[int, str] = {}
         self._queries: dict[str, str] = {}
@@ -595,6 +598,12 @@ class VoteTable:
             worker=encode(self._worker, workers),
             sides=sides and self._sides,
         )
+        clicks = [
+            " ".join(of) if of[-1] else ""
+            for of in zip(self._also["assignment"], self._query, self._also["shown"], strict=True)
+        ]
+        if any(clicks):
+            log = replace(log, click=encode(clicks, tuple(sorted({*clicks} - {""}))))
         docs_of: dict[str, set[str]] = {}
         for query, *pair in zip(self._query, self._left, self._right, strict=True):
             docs_of.setdefault(query, set()).update(pair)
@@ -611,6 +620,7 @@ class VoteTable:
             judges=also["judge"],
             phases=also["phase"],
             assignments=also["assignment"],
+            chosen_from=also["shown"],
             dropped=self._dropped,
             gold=self._gold,
             queries=_of(self._queries, queries),

@@ -47,7 +47,7 @@ _MOST = 2**53
 """Numbers from here on are not counts."""
 _COLUMNS = frozenset({"query", "left", "right", "choice", "worker", "judge", "phase", "assignment"})
 _PARTS = {"query": "query", "left": "left", "right": "right", "winner": "choice", "worker": "worker"}
-_ALSO = ("strength", "milliseconds", "judge", "phase", "assignment", "dropped")
+_ALSO = ("strength", "milliseconds", "judge", "phase", "assignment", "dropped", "shown")
 
 
 RELEASE = VoteForm(
@@ -222,14 +222,14 @@ def _has_columns(path: Path) -> bool:
         return _is_judgment(head)
     if b"\t" in near[0] and len(head) >= len(near[-1].split()):  # what may be a header has no fewer words
         return _is_judgment(head)
-    widths = (3, 4, 5) if len(near) > 1 else (3,)
+    widths = (3, 4, 5, 6) if len(near) > 1 else (3,)
     return any(_is_judgment(line.split()) for line in near) or all(
         len(line.split()) in widths for line in near
     )
 
 
 def _is_judgment(words: list[bytes]) -> bool:
-    return len(words) in (4, 5) and words[3] in (*words[1:3], *TIES)
+    return len(words) in (4, 5, 6) and words[3] in (*words[1:3], *TIES)
 
 
 def _of_columns(path: Path, notices: list[Notice]) -> Votes:

@@ -59,7 +59,7 @@ class PlanResult(Shown):
     the share of workers who choose by chance besides. So many ``studies`` were simulated for each strategy.
     ``reissued`` is the share of assignments that miss a gold pair, on average. ``committed`` is what the
     study has spent or promised, and ``left`` is the rest of the budget. ``run`` takes the ``strategy`` of a
-    plan; the plan's name is shorter.
+    plan; the plan's name is shorter. A question shows up to so many ``passages``.
     """
 
     sizes: dict[int, int]
@@ -79,6 +79,7 @@ class PlanResult(Shown):
     driven_by: str
     needed: "QueriesNeeded | None"
     notices: tuple[str, ...]
+    passages: int = 2
 
     def tables(self) -> tuple[Table, ...]:
         """Return the plans: what each costs, and how often it finds the best."""
@@ -90,6 +91,10 @@ class PlanResult(Shown):
             "the work misses a gold pair and is issued again. The cost is the average. 19 of 20 studies cost "
             "no less than the next column, and 19 of 20 no more than the one after it, in that many rounds.",
         ]
+        if self.passages > 2:
+            notes.append(
+                f"A question shows up to {self.passages} passages; each takes half the seconds of a pair."
+            )
         if self.needed is not None:
             notes.append(needed_words(self.needed))
         if any(plan.name == DEFAULT.name for plan in self.plans):
@@ -309,6 +314,7 @@ def plan(
             *map(str, odd),
             *(_short_of_money(plans, left, histogram) if chosen is None else ()),
         ),
+        passages=packing.passages,
     )
 
 
@@ -373,6 +379,7 @@ def _packing(
     hidden = design.gold_per_hit if golds is None else golds
     packing = Packing(
         pairs_per_hit=pairs or design.pairs_per_hit,
+        passages=(config.hit if config else HitConfig()).passages,
         golds_per_hit=hidden,
         price=lambda assignments: prices.submission(paid, assignments),
         seconds_per_pair=seconds or design.seconds_per_pair,

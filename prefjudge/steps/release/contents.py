@@ -185,6 +185,7 @@ class PrivateRows:
             "assignment": self._named("assignment", vote.assignment_id),
             "hit": self._hit(vote.assignment_id),
             "dropped": vote.dropped or None,
+            **({"shown": vote.shown} if vote.shown else {}),
         }
 
     def assignment(self, work: LoggedAssignment) -> JsonObject:

@@ -116,6 +116,13 @@ def _pooled(material: Material) -> str:
     return f"We pooled the top {top} of {many(runs, 'run')}{known} for {what} [@arabzadeh2022]."
 
 
+def _held(asked: int, gold: int, passages: int) -> tuple[str, str]:
+    """Return what a HIT holds, in words."""
+    if passages == 2:
+        return many(asked, "pair"), many(gold, "hidden gold pair")
+    return f"{many(asked, 'question')} of up to {passages} passages", many(gold, "hidden gold question")
+
+
 def _judged(material: Material) -> str:
     state, design = material.state, asked_design(material.study)
     with material.study.transaction(write=False) as db:
@@ -124,9 +131,9 @@ def _judged(material: Material) -> str:
     if not made:
         return ""
     dropped = f"; {state.dropped_judgments:,} were dropped by screening" if state.dropped_judgments else ""
+    held = _held(design.pairs_per_hit, design.gold_per_hit, material.study.config.hit.passages)
     asked = (
-        f" Each HIT had {many(design.pairs_per_hit, 'pair')} and "
-        f'{many(design.gold_per_hit, "hidden gold pair")}, and workers were asked: "{design.question}"'
+        f' Each HIT had {" and ".join(held)}, and workers were asked: "{design.question}"'
         if published
         else ""
     )
@@ -301,7 +308,7 @@ def design_section(material: Material) -> list[Section]:
     strategy = strategy_words(study)
     rows = (
         ("pool", f"top {pool.depth} of each run, order {pool.order}, qrels {pool.qrels}"),
-        ("HIT", f"{many(design.pairs_per_hit, 'pair')}, {many(design.gold_per_hit, 'hidden gold pair')}"),
+        ("HIT", ", ".join(_held(design.pairs_per_hit, design.gold_per_hit, config.hit.passages))),
         ("strategy", strategy) if strategy else ("judgments of a pair", str(design.judgments_per_pair)),
         ("screening", str(config.screening.policy)),
         ("reward", f"${rewards_paid(study)}"),

@@ -5,11 +5,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from itertools import product
+from itertools import combinations, product
 from pathlib import PurePosixPath
 from urllib.parse import urlsplit
 
-from prefjudge.core.hits import CENT, Layout
+from prefjudge.core.hits import CENT, Layout, Side, in_order
 from prefjudge.crowd.protocol import Crowd
 from prefjudge.crowd.simulated import SeenPage, SeenSlot, read_page, seen
 from prefjudge.crowd.tasks import ListedTask, PaidBonus, Submission, SubmissionState, TaskState
@@ -21,6 +21,7 @@ from prefjudge.field.trust import bar_workers, least_seconds, recall_doubt
 from prefjudge.study.assignments import load_decisions, save_assignment, save_decision, save_rejection
 from prefjudge.study.hits import (
     HitStatus,
+    SlotPair,
     StudyHit,
     StudySlot,
     count_asked,
@@ -81,7 +82,7 @@ class HitRecovery:
     def recall_doubt(self, batch: Sequence[StudyHit]) -> None:
         """Drop the votes of the barred, and those in doubt that a batch asked for again, as before it."""
         new = not any(hit.hit_key in self.known for hit in batch)
-        slots = ((hit, slot.pair_id) for hit in batch for slot in hit.slots if new)
+        slots = ((hit, pair) for hit in batch for slot in hit.slots for pair, *_ in slot.pairs if new)
         asked = Counter(pair for hit, pair in slots for _ in range(hit.assignments) if pair is not None)
         bar_workers(self._study, self._crowd, self._target)
         recall_doubt(self._study, self._target, asked)
@@ -97,7 +98,8 @@ class HitRecovery:
         learnt = Learnt(new=known is None, given_up=known is None and hit.given_up)
         with self._study.transaction() as db:
             if known is None:
-                for number in sorted(self._matcher.added.keys() & {slot.pair_id for slot in hit.slots}):
+                shown = {pair for slot in hit.slots for pair, *_ in slot.pairs}
+                for number in sorted(self._matcher.added.keys() & shown):
                     save_pair(db, number, *self._matcher.added[number])
                 save_hits(db, [hit])
                 if self._question:
@@ -221,10 +223,6 @@ class HitRecovery:
             save_rejection(db, found.submission_id, found.reason, time.time())
 
 
-Found = tuple[int | None, int | None, bool]
-"""The number of a pair, or of a gold pair; and whether the page has its passages in the other order."""
-
-
 class PageMatcher:
     """Knows the texts of a study, and how often each pair has been asked for.
 
@@ -255,41 +253,48 @@ class PageMatcher:
         self, page: SeenPage, assignments: int
     ) -> tuple[tuple[StudySlot, ...], tuple[Layout, ...]] | None:
         """Return a page's slots and layouts as the study has them; None where a pair is not found."""
-        found: list[Found] = []
+        slots: list[StudySlot] = []
         for slot in page.slots:
-            one = self._find(slot)
-            if one is None:
+            pairs = self._find(slot)
+            if pairs is None:
                 return None
-            found.append(one)
-        for pair_id, _, _ in found:
-            if pair_id is not None:
-                self._asked[pair_id] += assignments
-        slots = tuple(
-            StudySlot(name=slot.name, pair_id=pair, gold_id=gold, tokens=_turned(slot.tokens, turn))
-            for slot, (pair, gold, turn) in zip(page.slots, found, strict=True)
-        )
-        turns = [turn for _, _, turn in found]
-        layouts = tuple(
-            replace(layout, swapped=tuple(s != t for s, t in zip(layout.swapped, turns, strict=True)))
+            slots.append(StudySlot(name=slot.name, **pairs[0]._asdict(), more=tuple(pairs[1:])))
+        for one in slots:
+            self._asked.update({pair: assignments for pair, *_ in one.pairs if pair is not None})
+        sides = [
+            [
+                _side(side, slot.tokens, one.passages)
+                for side, slot, one in zip(layout.swapped, page.slots, slots, strict=True)
+            ]
             for layout in page.layouts
+        ]
+        layouts = (replace(layout, swapped=tuple(of)) for layout, of in zip(page.layouts, sides, strict=True))
+        return tuple(slots), tuple(layouts)
+
+    def _find(self, slot: SeenSlot) -> list[SlotPair] | None:
+        places = range(len(slot.passages))
+        for good in places:
+            pairs = [
+                SlotPair(None, self._gold.get((slot.query, slot.passages[good], slot.passages[bad])), two)
+                for bad in places
+                if bad != good and (two := (slot.tokens[good], slot.tokens[bad]))
+            ]
+            if all(pair.gold_id is not None for pair in pairs):
+                return pairs
+        candidates = self._candidates(slot)
+        return min(
+            candidates, key=lambda of: (sum(self._asked[p.pair_id or 0] for p in of), of), default=None
         )
-        return slots, layouts
 
-    def _find(self, slot: SeenSlot) -> Found | None:
-        for turn in (False, True):
-            gold = self._gold.get((slot.query, *_turned(slot.passages, turn)))
-            if gold is not None:
-                return None, gold, turn
-        candidates = list(self._candidates(slot))
-        return min(candidates, key=lambda one: (self._asked[one[0] or 0], one)) if candidates else None
-
-    def _candidates(self, slot: SeenSlot) -> Iterable[Found]:
+    def _candidates(self, slot: SeenSlot) -> Iterable[list[SlotPair]]:
         for query in self._queries.get(slot.query, ()):
-            first, second = (self._docs.get((query, text), ()) for text in slot.passages)
-            for one, other in product(first, second):
-                if one != other:
-                    a, b = sorted((one, other))
-                    yield self._number(query, a, b), None, one != a
+            for docs in product(*(self._docs.get((query, text), ()) for text in slot.passages)):
+                if len({*docs}) == len(docs):
+                    by_doc = sorted(zip(docs, slot.tokens, strict=True))
+                    yield [
+                        SlotPair(self._number(query, a, b), None, (one, other))
+                        for (a, one), (b, other) in combinations(by_doc, 2)
+                    ]
 
     def _number(self, query: str, a: str, b: str) -> int:
         number = self._pairs.get((query, a, b))
@@ -299,5 +304,7 @@ class PageMatcher:
         return number
 
 
-def _turned(two: tuple[str, str], turn: bool) -> tuple[str, str]:
-    return (two[1], two[0]) if turn else two
+def _side(side: Side, source: Sequence[str], stored: Sequence[str]) -> Side:
+    """Return a side by the places in which a slot stores its passages, instead of those in the source."""
+    shown = tuple(stored.index(source[place]) for place in in_order(side, len(source)))
+    return shown if len(shown) > 2 else bool(shown[0])
