@@ -3,7 +3,7 @@
     python scripts/looks.py
 
 Queries come in day after day, with the reciprocal ranks of two runs that are equally good; each day they are
-compared, by the t test for one look and by `compare --test sequential`. Prints the share of studies where
+compared, by the t test for one look and by `compare --sequential`. Prints the share of studies where
 each ever falls to .05, with its standard error, and how often each finds runs that do differ at the end.
 The sequential test must stay at 5 % or less.
 """

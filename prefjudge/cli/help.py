@@ -49,7 +49,7 @@ USUAL = {
     "check": Usual("'runs/*' --qrels qrels.txt", "kind qrels queries collection manifest details json"),
     "compare": Usual(
         "a.run b.run --qrels qrels.txt",
-        "study runs baseline qrels measure test out details json",
+        "study runs baseline qrels measure test sequential out details json",
     ),
     "winratio": Usual("my-study", "runs judgments against_qrel runs_shown out plot format details json"),
     "stability": Usual("my-study", "runs qrels measure judgments held_out plot out details json"),

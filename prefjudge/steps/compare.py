@@ -173,6 +173,7 @@ def compare(
     test: SignificanceTest
     | Literal["t", "wilcoxon", "rank-sum", "sign", "permutation", "sequential"]
     | None = None,
+    sequential: bool = False,
     arrivals: bool = False,
     correction: Correction | Literal["none", "bonferroni", "holm"] = Correction.HOLM,
     alpha: Annotated[float, Interval(ge=0, le=1)] = 0.05,
@@ -209,8 +210,10 @@ def compare(
     order : Order, optional
         What ranks a document higher.
     test : SignificanceTest, optional
-        The test of each pair; the number of queries decides by default. With ``sequential`` you may look
-        every day, and stop at any time: its p-values and intervals hold at all looks together.
+        The test of each pair; the number of queries decides by default.
+    sequential : bool
+        Test so that you may look every day, and stop at any time: the sequential test, whose p-values and
+        intervals hold at all looks together.
     arrivals : bool
         The runs came in one after another, in this order or as the study met them: break down each by outcome
         against the state of the art before it, "do no harm". After n runs each of the two tests has the level
@@ -235,8 +238,11 @@ def compare(
     InputError
         A file cannot be read, an option is unknown, or the resamples cannot show significance.
     """
+    if sequential and test not in (None, SignificanceTest.SEQUENTIAL):
+        raise InputError(f"--sequential is a test of its own, beside --test {test}", "Leave one of them out.")
     beside = {
         "--baseline": several(baseline),
+        "--sequential": sequential,
         "--test": test,
         "--resamples": resamples,
         "--correction": Correction(correction) is not Correction.HOLM,
@@ -280,7 +286,7 @@ def compare(
     with found.reading():
         chosen = partial(
             compare_runs,
-            test=test and SignificanceTest(test),
+            test=SignificanceTest.SEQUENTIAL if sequential else test and SignificanceTest(test),
             correction=Correction(correction),
             alpha=alpha,
             resamples=resamples,

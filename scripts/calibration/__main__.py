@@ -40,7 +40,7 @@ of `compare` and the tests of `winratio` reject at 5 %, and how often the 95 % i
 difference.
 
 ``--looks`` shows how often `status`, looked at every day, rules out the best run of a leaderboard. With
-``--runs 2 3 5`` the leaderboards have so many runs, all equally good; `compare --test sequential` looks, too.
+``--runs 2 3 5`` the leaderboards have so many runs, all equally good; `compare --sequential` looks, too.
 
 ``--winners`` shows how many answers the rules of `resolve` find where some workers are careless or worse, and
 what is gained by the one that weighs workers.

@@ -50,7 +50,7 @@ EQUAL_HEAD = ("each day", "error", "runs", "studies", "pair", "+-", "out", "any"
 def equal_table(numbers: Sequence[int], studies: int, seed: int) -> Iterator[str]:
     """Yield the lines of the table for so many runs that are equally good.
 
-    ``pair`` is how often `compare --test sequential` ever tells two of them apart that were named beforehand,
+    ``pair`` is how often `compare --sequential` ever tells two of them apart that were named beforehand,
     ``out`` how often `status` ever rules a given one out, and ``any`` how often it rules out any of them.
     """
     yield EQUAL_FORM.format(*EQUAL_HEAD)

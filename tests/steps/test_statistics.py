@@ -97,7 +97,7 @@ def test_compare_tells_the_state_of_the_art_by_the_order_of_arrival(files: Path)
     with pytest.raises(InputError, match="takes reciprocal ranks, not nDCG@10"):
         compare(runs=runs, **given | {"measure": "nDCG@10"})
     beside: dict[str, Any]
-    for beside in ({"baseline": "low"}, {"test": "t"}, {"correction": "none"}):
+    for beside in ({"baseline": "low"}, {"sequential": True}, {"test": "t"}, {"correction": "none"}):
         with pytest.raises(InputError, match=f"--{next(iter(beside))} changes nothing beside --arrivals"):
             compare(runs=runs, **given | beside)
     assert not compare(runs=runs, **given).notices
@@ -181,8 +181,11 @@ def test_compare_prints_tables_and_sentences(files: Path) -> None:
 def test_compare_looks_every_day(files: Path) -> None:
     runs = [files / "runs" / f"{name}.txt.gz" for name in ("low", "high")]
     words = ("compare", *runs, "--qrels", files / "qrels.txt")
-    daily = data(*words, "--test", "sequential")
+    daily = data(*words, "--sequential")
     assert daily["comparisons"][0]["test"] == "sequential"  # type: ignore[index]
+    assert daily == data(*words, "--test", "sequential")
+    with pytest.raises(InputError, match="--sequential is a test of its own, beside --test sign"):
+        invoke(*words, "--sequential", "--test", "sign")
 
 
 @pytest.mark.parametrize(("words", "match"), [(["a.txt"], "two runs"), ([], "takes a study")])
