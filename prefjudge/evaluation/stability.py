@@ -272,6 +272,11 @@ class VoteNoise:
         return drawn
 
 
+def truths_over(queries: int) -> int:
+    """Return how many truths tell the noise of votes on so many queries."""
+    return int(np.clip(-(-_CELLS // max(1, queries)), _FEWEST, _MOST))
+
+
 def measure_noise(
     rescore: Rescore, observed: Sequence[Scores], *, rng: np.random.Generator, told: bool = True
 ) -> list[VoteNoise]:
@@ -282,7 +287,7 @@ def measure_noise(
     # it. What was observed is signal plus such noise, so the signal has the observed variance less the
     # noise's. By the central limit theorem the noise of a mean over queries is normal.
     queries = len(observed[0].queries)
-    truths = int(np.clip(-(-_CELLS // max(1, queries)), _FEWEST, _MOST))
+    truths = truths_over(queries)
     many = min(queries, _CELLS // _FEWEST)
     squares = [np.zeros((len(scores.runs), len(scores.runs))) for scores in observed]
     drawn: list[list[Matrix]] = [[] for _ in observed]

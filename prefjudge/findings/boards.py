@@ -51,6 +51,7 @@ from prefjudge.evaluation.stability import (
     measure_noise,
     pooled_documents,
     redrawn_votings,
+    truths_over,
     unpooled_documents,
 )
 from prefjudge.evaluation.submissions import (
@@ -158,10 +159,13 @@ class VoteSet:
             keep = np.array([query in kept for query in observed[0].queries], dtype=np.bool_)
             observed = [scores.where(keep) for scores in observed]
 
+        decided = observed[0].queries
+        truths = likely.draws(rng, decided, truths_over(len(decided)))
+
         def twice(
             stream: np.random.Generator, some: Sequence[str]
         ) -> tuple[list[Scores], list[Scores], list[Scores]]:
-            drawn = likely.draw(stream, observed[0].queries)
+            drawn = next(truths)
             asked = likely.among(drawn, some)
             truth, one, other = (
                 [self._scores(measure, labels) for measure in measures]
@@ -175,8 +179,8 @@ class VoteSet:
         """Return how far two more rounds of voting like this one agree, `ROUNDS` times."""
         likely = self._likely(rng)
         vote, rounds = self._voting(likely), []
-        for stream in rng.spawn(ROUNDS):
-            drawn = likely.draw(stream, self.labels.queries)
+        streams = rng.spawn(ROUNDS)
+        for stream, drawn in zip(streams, likely.draws(rng, self.labels.queries, ROUNDS), strict=True):
             two = [
                 Assessor(
                     name=self.name,

@@ -21,6 +21,7 @@ from prefjudge.evaluation.stability import (
     compare_votings,
     measure_noise,
     redrawn_votings,
+    truths_over,
 )
 
 Floats = NDArray[np.float64]
@@ -197,8 +198,10 @@ def _compared(
     again: Callable[[DrawnPools, np.random.Generator], Scores],
     rng: np.random.Generator,
 ) -> Compared:
+    truths = likely.draws(rng, crowd.names, truths_over(len(crowd.names)))
+
     def by_posterior(one: np.random.Generator, some: Sequence[str]) -> Scored:
-        drawn = likely.draw(one, crowd.names)
+        drawn = next(truths)
         asked = likely.among(drawn, some)
         return [crowd.score_rows(drawn.best)], [again(asked, one)], [again(asked, one)]
 

@@ -311,8 +311,8 @@ def test_votings_on_drawn_pools_differ_as_much_as_votings_of_the_crowd(strategy:
         judgments, pools = log_of(votes)
         documents = pooled_documents(pools)
         likely = LikelyPools(judgments, documents, placed(places), rng=rng)
-        for _ in range(2):
-            (stack,) = likely.draw(rng, documents.queries).stacks
+        for drawn in likely.draws(rng, documents.queries, 2):
+            (stack,) = drawn.stacks
             assert stack.queries.tolist() == list(range(150))
             found += noise(strategy, stack.chances, places, rng)
             true += noise(strategy, chances, places, rng)
@@ -331,7 +331,7 @@ def test_the_runs_count_as_much_as_the_votes_bear_them_out() -> None:
     def agree(shown: np.ndarray) -> float:
         """Return how often the best of a pool without a vote is who most runs have on top."""
         likely = LikelyPools(judgments, documents, placed(shown), rng=rng)
-        best = [likely.draw(rng, some).stacks[0].chances.sum(axis=2).argmax(axis=1) for _ in range(20)]
+        best = [drawn.stacks[0].chances.sum(axis=2).argmax(axis=1) for drawn in likely.draws(rng, some, 20)]
         return float((np.array(best) == shown[:20].mean(axis=2).argmin(axis=1)).mean())
 
     assert agree(places) > 0.6
@@ -352,7 +352,7 @@ def test_pools_of_all_sizes_are_drawn_and_votes_on_others_do_not_count() -> None
     likely = LikelyPools(votes, pooled, np.zeros((0, 6), dtype=np.int64), rng=np.random.default_rng(1))
     assert set(likely.left[votes.query == 0].tolist()) == {2, 3}
     assert (likely.right[votes.query == 1] == -1).all()
-    drawn = likely.draw(np.random.default_rng(2), pooled.queries)
+    (drawn,) = likely.draws(np.random.default_rng(2), pooled.queries, 1)
     assert [(stack.queries.tolist(), stack.rows.tolist()) for stack in drawn.stacks] == [
         ([2], [[5]]),
         ([0], [[0, 1]]),
@@ -360,5 +360,6 @@ def test_pools_of_all_sizes_are_drawn_and_votes_on_others_do_not_count() -> None
     ]
     assert np.isnan(drawn.chances_of(likely.left, likely.right)[votes.query == 1]).all()
     assert (drawn.chances_of(likely.left, likely.right)[votes.query == 0] > 0.5).all()
-    (only,) = likely.draw(np.random.default_rng(2), ["new", "unheard of"]).stacks
-    assert only.queries.tolist() == [0]
+    for drawn in likely.draws(np.random.default_rng(2), ["new", "unheard of"], 20):
+        (only,) = drawn.stacks
+        assert only.queries.tolist() == [0]

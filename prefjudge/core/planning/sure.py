@@ -9,7 +9,7 @@ import scipy
 from numpy.typing import NDArray
 
 from prefjudge.core.resolving.posterior import by_orders, log_evidences, tell_best
-from prefjudge.core.resolving.rules import SCALE, fit_strengths
+from prefjudge.core.resolving.rules import ABOUT, SCALE, fit_strengths
 from prefjudge.core.resolving.scales import HIGHEST, LAPSES, LOWEST, SPREAD, Scales, log_prior
 from prefjudge.core.strategies import (
     NOTHING,
@@ -118,7 +118,7 @@ def _improbable(pools: Sequence[Judged], lapses: float, log_scale: Floats, some:
         votes, of = one.votes[inside], place[one.study[inside]]
         fit = None
         if not by_orders(votes.shape[1], lapses):
-            fit = fit_strengths(votes, scale=scale[of], within=1e-3)  # it is where draws are about
+            fit = fit_strengths(votes, scale=scale[of], within=ABOUT)
         rng = np.random.default_rng(_CROWD_SEED)  # the same draws for all scales, so that their errors cancel
         draws = _ORDERS if lapses == 1.0 else _STRENGTHS
         logs = log_evidences(votes, fit, scale=scale[of], draws=draws, rng=rng, lapses=lapses)

@@ -13,7 +13,7 @@ from prefjudge.core.judgments import Judgments, nameless
 from prefjudge.core.pools import Pools, find_rows
 from prefjudge.core.resolving.posterior import by_orders, draw_chances, log_evidences
 from prefjudge.core.resolving.resolutions import Resolution, Resolutions
-from prefjudge.core.resolving.rules import fit_strengths
+from prefjudge.core.resolving.rules import ABOUT, fit_strengths
 from prefjudge.core.resolving.scales import (
     Scales,
     Trust,
@@ -523,6 +523,8 @@ _WORTHS = np.array([0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0])
 """The votes on a pair that all runs together may be worth, as probable as each other before any vote."""
 _CELLS, _SAMPLES = 1 << 14, 100
 """Cells of vote matrices that tell this, and posterior samples of each query."""
+_CROWDS, _STEPS = 8, np.array([0.7548776662466927, 0.5698402909980532])
+"""Of so many crowds at most truths are drawn, evenly chosen: by steps that fill the unit square (Roberts)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -627,23 +629,32 @@ class LikelyPools:
         self._apart = float(np.sqrt(0.5 * square / told)) if square else 1.0
         self._worths: dict[int, Floats] = {}
 
-    def draw(self, rng: np.random.Generator, some: Collection[str]) -> DrawnPools:
-        """Draw a crowd, and what the pools of some queries are truly like."""
-        model = int(rng.choice(self.scales.weight.size, p=self.scales.weight))
-        scale, lapses = float(self.scales.scale[model]), float(self.scales.lapses[model])
-        if model not in self._worths:
-            self._worths[model] = self._weigh_runs(scale, lapses)
-        worth = float(rng.choice(_WORTHS, p=self._worths[model]))
+    def draws(self, rng: np.random.Generator, some: Collection[str], many: int) -> Iterator[DrawnPools]:
+        """Draw crowds, and as often what the pools of some queries are truly like."""
+        crowds, place = min(many, _CROWDS), rng.random(2)
+        for crowd in range(crowds):
+            below = (place + crowd * _STEPS) % 1.0
+            model = _drawn_at(below[0], self.scales.weight)
+            scale, lapses = float(self.scales.scale[model]), float(self.scales.lapses[model])
+            if model not in self._worths:
+                self._worths[model] = self._weigh_runs(scale, lapses)
+            worth, each = _WORTHS[_drawn_at(below[1], self._worths[model])], len(range(crowd, many, crowds))
+            stacks = []
+            for one in self._asked(some):
+                votes = one.votes + worth * one.votes_of_runs(scale / self._apart)
+                drawn = draw_chances(votes, scale=scale, lapses=lapses, rng=rng, many=each)
+                stacks.append([Stack(queries=one.queries, rows=one.rows, chances=truth) for truth in drawn])
+            for number in range(each):
+                yield DrawnPools(
+                    crowd=one_scale(scale, lapses), stacks=tuple(stack[number] for stack in stacks)
+                )
+
+    def _asked(self, some: Collection[str]) -> Iterator[_Known]:
         asked = np.zeros(len(self._queries), dtype=bool)
         asked[[self._queries[query] for query in some if query in self._queries]] = True
-        stacks = []
         for known in self._known:
             if (keep := np.flatnonzero(asked[known.queries])).size:
-                one = known.only(keep)
-                votes = one.votes + worth * one.votes_of_runs(scale / self._apart)
-                chances = draw_chances(votes, scale=scale, lapses=lapses, rng=rng)
-                stacks.append(Stack(queries=one.queries, rows=one.rows, chances=chances))
-        return DrawnPools(crowd=one_scale(scale, lapses), stacks=tuple(stacks))
+                yield known.only(keep)
 
     def among(self, drawn: DrawnPools, some: Collection[str]) -> DrawnPools:
         """Return only the drawn pools of some queries."""
@@ -661,7 +672,7 @@ class LikelyPools:
             n, k, _ = known.votes.shape
             runs = _WORTHS[:, None, None, None] * known.votes_of_runs(scale / self._apart)
             votes = np.concatenate([known.votes + runs, runs]).reshape(-1, k, k)
-            fit = None if by_orders(k, lapses) else fit_strengths(votes, scale=scale)
+            fit = None if by_orders(k, lapses) else fit_strengths(votes, scale=scale, within=ABOUT)
             found = log_evidences(
                 votes, fit, scale=scale, draws=_SAMPLES, rng=np.random.default_rng(0), lapses=lapses,
                 blocks=2 * _WORTHS.size,
@@ -670,6 +681,11 @@ class LikelyPools:
         weight = np.exp(logs - logs.max())
         chance: Floats = weight / weight.sum()
         return chance
+
+
+def _drawn_at(below: float, weight: Floats) -> int:
+    """Return the place of the weights, whose sum is 1, at which a share of it is reached."""
+    return min(int(np.searchsorted(np.cumsum(weight), below, side="right")), weight.size - 1)
 
 
 def _known(

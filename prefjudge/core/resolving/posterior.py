@@ -10,7 +10,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from prefjudge.core.resolving.rules import Strengths, fit_strengths, subsets_by_size
+from prefjudge.core.resolving.rules import ABOUT, Strengths, fit_strengths, subsets_by_size
 from prefjudge.core.resolving.tournaments import CastVotes, Flags, Floats, Index
 from prefjudge.core.strategies import LapseNoise, error_of_scale
 
@@ -333,6 +333,12 @@ def rotations(size: int, rng: np.random.Generator, *, many: int) -> Floats:
     return np.asarray(q * np.sign(np.diagonal(r, axis1=1, axis2=2))[:, None, :])
 
 
+def turns_of(n: int, k: int, rng: np.random.Generator) -> Floats:
+    """Return the rotations of the draws of ``n`` queries of ``k`` candidates."""
+    # Each query has its own, as errors that were alike in all would add up. Of large pools some are enough.
+    return rotations(k - 1, rng, many=max(1 + _AGAIN, min(n, _ROTATIONS // k**2)))
+
+
 def _primes() -> Iterator[int]:
     return (p for p in count(2) if all(p % q for q in range(2, int(p**0.5) + 1)))
 
@@ -357,7 +363,7 @@ _AT_ONCE = 1 << 16
 _ROTATIONS = 1 << 18
 """About how many numbers all rotations have."""
 _CHOICE = 400
-"""Samples of each query from which one is taken, in proportion to their weights."""
+"""Samples of each query from which truths are taken, in proportion to their weights."""
 _LEAST_LOG = np.float32(-87)
 """The exponential of less is no normal number of 32 bits."""
 
@@ -460,7 +466,7 @@ def tell_best(
         loss = (0.5 - np.reshape(_errors(scale), (-1, 1))) * (1.0 - chance)
         return Told(chance, evidence, loss=loss, tied=np.zeros((n, k)))
     assert fit is not None, "draws of strengths come from about it"
-    turns = rotations(k - 1, rng, many=1 + _AGAIN if alike else max(1 + _AGAIN, min(n, _ROTATIONS // k**2)))
+    turns = turns_of(1 if alike else n, k, rng)
     model, first = _model(scale, lapses, n, tastes), np.arange(n) % (1 if alike else len(turns))
     chance, loss, tied, evidence = np.empty((n, k)), np.empty((n, k)), np.zeros((n, k)), np.empty(n)
     stretch = model.stretch.astype(np.float32)
@@ -519,11 +525,12 @@ def log_evidences(
     lapses: float = 0.0,
     cast: CastVotes | None = None,
     blocks: int = 1,
+    turns: Floats | None = None,
 ) -> Floats:
     """Return the log probability of each query's votes under the prior, shape (n,); as `tell_best`.
 
     In so many ``blocks`` the same queries may come again with other votes: all meet the same draws, so that
-    their errors cancel in comparisons.
+    their errors cancel in comparisons. Models meet the same draws by the same ``turns``, a `turns_of`.
     """
     n, k, _ = votes.shape
     apart = n // blocks
@@ -540,9 +547,7 @@ def log_evidences(
             told.append(draw_orders(votes[some], wrong, draws=draws, rng=rng, cast=shown, alike=False)[1])
         return np.concatenate(told)
     assert fit is not None, "draws of strengths come from about it"
-    # Each query has its own, as errors that were alike in all would add up. Of large pools some are enough.
-    many = max(1 + _AGAIN, min(apart, _ROTATIONS // k**2))
-    turns = rotations(k - 1, rng, many=many)
+    turns = turns_of(apart, k, rng) if turns is None else turns
     model, first = _model(scale, lapses, n), np.arange(n) % apart
     found = np.empty(n)
     for some, _, logs in _samples(votes, fit, model, draws, turns, first, cast):
@@ -572,26 +577,28 @@ def _errors(scale: float | Floats) -> float | Floats:
     return found
 
 
-def draw_chances(votes: Floats, *, scale: float, lapses: float, rng: np.random.Generator) -> Floats:
-    """Return how probable each vote is, shape (n, k, k), if the truth is one draw from the posterior."""
+def draw_chances(
+    votes: Floats, *, scale: float, lapses: float, rng: np.random.Generator, many: int = 1
+) -> Floats:
+    """Return how probable each vote is, shape (many, n, k, k), if the truth is a draw from the posterior."""
     n, k, _ = votes.shape
     if k == 1:
-        return np.full((n, 1, 1), 0.5)
+        return np.full((many, n, 1, 1), 0.5)
     error = error_of_scale(scale)
     if by_orders(k, lapses):
-        summed = is_exact(k, lapses)
+        summed, votes = is_exact(k, lapses), np.tile(votes, (many, 1, 1))
         place = draw_exactly(votes, error, rng) if summed else draw_one(votes, error, draws=_CHOICE, rng=rng)
         chances = np.where(place[:, :, None] < place[:, None, :], 1.0 - error, error)
         chances[:, range(k), range(k)] = 0.5
-        return chances
-    strength = np.empty((n, k))
-    turns = rotations(k - 1, rng, many=1 + _AGAIN)
-    fit, model = fit_strengths(votes, scale=scale), _model(scale, lapses, n)
+        return chances.reshape(many, n, k, k)
+    strength = np.empty((many, n, k))
+    turns, fit = turns_of(1, k, rng), fit_strengths(votes, scale=scale, within=ABOUT)
+    model = _model(scale, lapses, n)
     for some, drawn, logs in _samples(votes, fit, model, _CHOICE, turns, np.arange(n), None):
         # The greatest of logs with Gumbel noise is a draw in proportion to their exponentials.
-        one = (logs + rng.gumbel(size=logs.shape)).argmax(axis=1)
-        strength[some] = drawn[np.arange(one.size), :, one]
-    gap = model.stretch[:, None, None] * (strength[:, :, None] - strength[:, None, :])
+        one = (logs + rng.gumbel(size=(many, *logs.shape))).argmax(axis=2)
+        strength[:, some] = drawn[np.arange(len(logs)), :, one]
+    gap = model.stretch[:, None, None] * (strength[..., :, None] - strength[..., None, :])
     found: Floats = 0.5 + 0.5 * model.heed[:, None, None] * np.tanh(0.5 * gap)
     return found
 
@@ -710,18 +717,11 @@ def _without(votes: Floats, strength: Singles) -> Singles:
     # of each pair's sum: half the logarithms.
     total: Singles = np.einsum("nk,nkd->nd", votes.sum(axis=2).astype(np.float32), shifted)
     both = (votes + votes.transpose(0, 2, 1)).astype(np.float32)
-    for x, others in _voted_on(votes):
-        sums = np.log(odds[:, x, None] + odds[:, others])
-        total -= np.einsum("ny,nyd->nd", both[:, x, others], sums)
+    one, other = np.nonzero(np.triu(both.any(axis=0), 1))
+    step = max(1, _AT_ONCE // total.size)
+    for low in range(0, one.size, step):
+        x, y = one[low : low + step], other[low : low + step]
+        sums = odds[:, x]
+        sums += odds[:, y]
+        total -= np.einsum("np,npd->nd", both[:, x, y], np.log(sums, out=sums))
     return total
-
-
-def _voted_on(votes: Floats) -> Iterator[tuple[int, slice | list[int]]]:
-    """Yield each place with the lesser ones that any query has votes on against it."""
-    seen = (votes != 0).any(axis=0)
-    seen |= seen.T
-    for x in range(1, len(seen)):
-        if seen[x, :x].all():
-            yield x, slice(x)  # a view
-        elif seen[x, :x].any():
-            yield x, np.flatnonzero(seen[x, :x]).tolist()

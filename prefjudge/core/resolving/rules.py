@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Annotated, Protocol
 
 import numpy as np
@@ -33,6 +34,8 @@ from prefjudge.registers import Register
 SCALE = 0.6
 """The prior's standard deviation by default: as real judgments of close passages have it. A vote on a random
 pair is then wrong one time in three."""
+ABOUT = 1e-3
+"""So near the most likely strengths are where draws are about."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -262,6 +265,7 @@ def _first_of_best_orders(votes: Floats) -> Flags:
     return np.asarray(np.isclose(chosen, cost[:, -1:], rtol=0, atol=1e-6))
 
 
+@lru_cache(maxsize=16)
 def subsets_by_size(k: int) -> list[tuple[Index, Index]]:
     """Return the sets of 1, 2, ... k candidates, as bits, and the members of each, shape (sets, size)."""
     member = (np.arange(1 << k)[:, None] >> np.arange(k)) & 1

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 
 import numpy as np
 import scipy
@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from prefjudge.core.judgments import Judgments
 from prefjudge.core.pools import Pools
-from prefjudge.core.resolving.posterior import is_exact, log_evidences
-from prefjudge.core.resolving.rules import Strengths, fit_strengths
+from prefjudge.core.resolving.posterior import is_exact, log_evidences, turns_of
+from prefjudge.core.resolving.rules import ABOUT, Strengths, fit_strengths
 from prefjudge.core.resolving.tournaments import (
     CastVotes,
     Floats,
@@ -577,14 +577,16 @@ class _Evidence:
         draws = min(most, max(least, cells // self._cells))
         # The same draws for every scale: their errors then cancel in comparisons.
         same_draws = np.random.default_rng(self._seed)
+        how = partial(log_evidences, scale=scale, draws=draws, rng=same_draws, lapses=lapses)
         return sum(
-            float(
-                log_evidences(
-                    votes, fit, scale=scale, draws=draws, rng=same_draws, lapses=lapses, cast=cast
-                ).sum()
-            )
-            for (votes, cast), fit in zip(self._stacks, self._fitted(scale), strict=True)
+            float(how(votes, fit, cast=cast, turns=turns).sum())
+            for (votes, cast), fit, turns in zip(self._stacks, self._fitted(scale), self._turns, strict=True)
         )
+
+    @cached_property
+    def _turns(self) -> list[Floats]:
+        rng = np.random.default_rng(self._seed)
+        return [turns_of(len(votes), votes.shape[1], rng) for votes, _ in self._stacks]
 
     def part(self) -> "_Evidence | None":
         """Return that of the votes on a part of the queries; None where these are few."""
@@ -615,7 +617,7 @@ class _Evidence:
             near = min(self._fits, key=lambda other: abs(np.log(other / scale)), default=None)
             starts = [None] * len(self._stacks) if near is None else [fit.mean for fit in self._fits[near]]
             self._fits[scale] = [
-                fit_strengths(votes, scale=scale, start=start)
+                fit_strengths(votes, scale=scale, start=start, within=ABOUT)
                 for (votes, _), start in zip(self._stacks, starts, strict=True)
             ]
         return self._fits[scale]
