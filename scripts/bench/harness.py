@@ -171,7 +171,7 @@ class Lab:
         """Install the peers in an environment of their own; return why each could not be, or nothing."""
         if self._installed is None:
             self._installed = {}
-            if not self._python().exists():
+            if self.peers and not self._python().exists():
                 subprocess.run([sys.executable, "-m", "venv", self.folder / "peers"], check=True)
             for package in self.peers:
                 self._installed[package] = self._install(package)

@@ -98,14 +98,19 @@ def few_judged(tmp_path: Path) -> Path:
     return Path(copytree(Path(_few_judged().name) / "study", tmp_path / "study"))
 
 
+def few_pooled(study: Path) -> Path:
+    """A study like ``pooled``, of seven queries."""
+    let_all_work_at_once(climbing_study(study))
+    queries = study.with_name("queries.tsv")
+    queries.write_text("".join((COLLECTION / "queries.tsv").read_text().splitlines(keepends=True)[:7]))
+    assert pool_demo(study, queries=queries).changed
+    return study
+
+
 @cache
 def _few_judged() -> TemporaryDirectory[str]:
     folder = TemporaryDirectory()
-    study, queries = climbing_study(Path(folder.name) / "study"), Path(folder.name) / "queries.tsv"
-    let_all_work_at_once(study)
-    lines = (COLLECTION / "queries.tsv").read_text().splitlines(keepends=True)
-    queries.write_text("".join(lines[:7]))
-    assert pool_demo(study, queries=queries).changed
+    study = few_pooled(Path(folder.name) / "study")
     with keep_marketplace_open(Study(study)):
         publish(study, sandbox=True, yes=True)
         while not collect(study).finished:

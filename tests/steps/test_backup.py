@@ -8,6 +8,7 @@ import sqlite3
 import stat
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from prefjudge.marketplace.server import start
 from prefjudge.steps.store.backup import backup, recover
 from prefjudge.steps.store.check import State, StoreCheckResult, examine
 from prefjudge.study.store import Study
+from tests.steps.conftest import few_pooled
 from tests.steps.test_recover import judged as lately  # noqa: F401 - a fixture
 from tests.steps.test_recover import mixed as mixed  # the fixture
 
@@ -49,12 +51,21 @@ def small(study: Path) -> None:
     config.write_text(text.replace("budget = 100.00", "budget = 900.00"))
 
 
+@pytest.fixture(scope="module")
+def once_judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    study = few_pooled(tmp_path_factory.mktemp("judged") / "study")
+    with keep_marketplace_open(Study(study)):
+        publish(study, yes=True)
+        work(study, workers=8, error=0.1, slip=0.0)
+        collect(study)
+    return study
+
+
 @pytest.fixture
-def judged(served: Path) -> Path:
-    publish(served, yes=True)
-    work(served, workers=8, error=0.1, slip=0.0)
-    collect(served)
-    return served
+def judged(once_judged: Path, tmp_path: Path) -> Iterator[Path]:
+    study = shutil.copytree(once_judged, tmp_path / "study")
+    with keep_marketplace_open(Study(study)):
+        yield study
 
 
 def put_back(study: Path, name: str, copy: Path) -> None:
@@ -144,7 +155,7 @@ def test_a_store_restored_under_load_is_consistent_and_says_what_it_lacks(
         while crowd.is_alive():
             taken.append(tmp_path / f"market-{len(taken)}.db")
             backup(file=taken[-1], store=market(pooled))
-            time.sleep(0.05)
+            time.sleep(0.05 * len(taken))
         crowd.join()
         backup(file=tmp_path / "last.db", store=market(pooled))
         collect(pooled)
@@ -224,8 +235,9 @@ def change(path: Path, *statements: str) -> None:
 )  # fmt: skip
 def test_doctor_finds_what_is_wrong(judged: Path, file: str, statement: str, check: str, says: str) -> None:
     change(judged / file, statement)
-    assert says in wrong(examine(judged))[check]
-    ahead = [one.hint for one in examine(judged).checks if one.name == "clock"]
+    found = examine(judged)
+    assert says in wrong(found)[check]
+    ahead = [one.hint for one in found.checks if one.name == "clock"]
     assert check != "clock" or "If it is right, and was ahead then, nothing need be done." in ahead[0]
     done = CliRunner().invoke(app, ["store", "check", str(judged), "--json"])
     assert done.exit_code == 1

@@ -25,6 +25,7 @@ from prefjudge.steps.resolve import Form, run_order
 from prefjudge.study.assignments import load_judgments
 from prefjudge.study.store import Study
 from tests.core.tables import judgments_of
+from tests.steps.conftest import few_pooled
 from tests.steps.test_road import TRUTH, judge_all
 
 LINES = """\
@@ -250,8 +251,9 @@ def test_a_study_names_every_change_of_its_runs_and_workers(served: Path) -> Non
     ],
 )
 def test_the_rule_is_the_study_s_unless_it_counts_uneven_votes(
-    pooled: Path, tmp_path: Path, strategy: str, configured: str, rule: str
+    tmp_path: Path, strategy: str, configured: str, rule: str
 ) -> None:
+    pooled = few_pooled(tmp_path / "study")
     config = pooled / "study.toml"
     lines = [line for line in config.read_text().splitlines() if not line.startswith("rule =")]
     config.write_text("\n".join([f'rule = "{configured}"', *lines]))
