@@ -44,16 +44,6 @@ def rows_of(qrels: Qrels) -> set[tuple[str, str]]:
     return {(qrels.queries[q], qrels.docs[d]) for q, d in zip(qrels.query, qrels.doc, strict=True)}
 
 
-@pytest.mark.parametrize("name", ["Set-I", "Set-II", "Set-III", "Combined-I+II", "Combined-I+II+III"])
-def test_most_wins_reproduces_the_published_lists(data_dir: Path, name: str) -> None:
-    text = (data_dir / "dl21" / f"{name}.qrels").read_text()
-    published = {tuple(line.split()[::2]) for line in text.splitlines()}
-    judgments = judgments_of_file(data_dir / "dl21" / "phases" / f"{name}.txt")
-    resolutions = resolve(judgments, rule="most-wins")
-    assert len(resolutions) == 25
-    assert rows_of(to_qrels(resolutions)) == published
-
-
 def test_sparse_crowd_judgments_are_resolved_only_where_they_connect(data_dir: Path) -> None:
     judgments = judgments_of_file(data_dir / "cast19" / "judgments.txt.gz")
     strict, resolutions = resolve(judgments, sparse_rule=NO_RULE), resolve(judgments)
