@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 from annotated_types import Ge
 
 from prefjudge.core.copies import copies_in, folded
@@ -150,6 +151,9 @@ def gold(
         suggestions = others or (*agreed, *_suggest(opened, count - len(agreed), needed=not agreed))
         if len(suggestions) < suggest * (passages - 1):
             fewer = (_why_fewer(opened, suggest, len(suggestions) // (passages - 1), path),)
+        elif decoys and len(suggestions) > suggest > 0:
+            whole = "a decoy is compared with all candidates of its pool"
+            fewer = (f"{len(suggestions):,} gold pairs are suggested, and not {suggest:,}: {whole}",)
     if accept and file is None and not suggestions and not Path(path).is_file():
         raise lacking(opened, Stage.GOLD, what=f"there is no {path}")
     check_outputs(path if suggestions else None, study=opened)
@@ -217,6 +221,10 @@ def _decoys(study: Study, count: int, collection: str | Path) -> Sequence[GoldPa
     if not (queries and passages):
         raise lacking(study, Stage.GOLD, what="decoys are like texts, and the study has none")
     elsewhere = sample_texts(every_text(collection), _LOOKED_THROUGH, rng)
+    long, usual = ([*map(len, texts.values())] for texts in (elsewhere, passages))
+    if long and np.quantile(long, 0.9) < np.quantile(usual, 0.1):
+        what = f"the texts of {collection} are much shorter than the study's passages, as questions are"
+        raise InputError(what, "Give a collection of passages.")
     same = copies_in({**elsewhere, **passages})
     known = {copy for doc in passages for copy in same.of(doc)}
     elsewhere = {doc: text for doc, text in elsewhere.items() if doc not in known and doc not in passages}

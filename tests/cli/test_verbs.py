@@ -222,6 +222,10 @@ def test_what_ends_a_verb_from_beneath_is_said_in_a_line(
     assert left.value.code == code
     (line,) = capsys.readouterr().err.strip().splitlines()
     assert line.startswith(said)
+    monkeypatch.setattr(sys, "argv", ["prefjudge", "reproduce", "assessors"])
+    with pytest.raises(SystemExit):
+        app._end(130)
+    assert capsys.readouterr().err == "\ninterrupted\n", "it begins anew"
 
 
 def test_what_is_expected_in_a_moment_takes_minutes(pooled: Path) -> None:

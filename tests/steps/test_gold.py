@@ -134,8 +134,11 @@ def test_a_decoy_is_one_candidate_more_of_a_pool_and_in_no_other(tmp_path: Path)
     asked: dict[str, set[str]] = {}
     for query, doc in candidates_of(pools):
         asked.setdefault(query, set()).add(doc)
+    with pytest.raises(InputError, match=r"queries.tsv are much shorter than the study's passages"):
+        gold(study, suggest=20, decoys=COLLECTION / "queries.tsv")
     found = gold(study, suggest=20, decoys=collection)
     pairs = read_gold(found.file)
+    assert found.notices[0].startswith(f"{len(pairs)} gold pairs are suggested, and not 20")
     decoys = {pair.query_id: pair.bad_id for pair in pairs}
     assert len(pairs) == sum(len(asked[query]) for query in decoys) >= 20, "whole pools"
     assert {(pair.query_id, pair.good_id) for pair in pairs} == {(q, doc) for q in decoys for doc in asked[q]}
