@@ -1,8 +1,9 @@
 """Figures: how every plot is drawn, and where its labels go."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from io import BytesIO
+from math import ceil, cos, pi, sin
 from typing import TYPE_CHECKING, Any, Literal
 
 from prefjudge.errors import InputError
@@ -87,10 +88,7 @@ def _make_room(figure: "Figure", width: float, height: float) -> None:
         if outer is not None:
             names[0] = max(names[0], (outer.width - inner.width) / figure.dpi)
             names[1] = max(names[1], (outer.height - inner.height) / figure.dpi)
-    figure.set_size_inches(
-        max(width, _PLOT * width + names[0]),
-        max(height, _PLOT * height + names[1]),
-    )
+    figure.set_size_inches(max(width, _PLOT * width + names[0]), max(height, _PLOT * height + names[1]))
 
 
 _PLOT = 0.6
@@ -168,11 +166,32 @@ _SIDES: tuple[tuple[float, float, Literal["left", "center", "right"]], ...] = (
 """Where a name may stand: how far across and up from its point, and which end of it is there."""
 
 
+_FAR = tuple(
+    (reach * cos(angle), reach * sin(angle) - 3, "left" if cos(angle) > 0 else "right")
+    for reach in range(16, 130, 8)
+    for angle in (turn * pi / 12 + pi / 24 for turn in (0, 11, 23, 12, 2, 9, 21, 14, *range(24)))
+)
+"""The same farther off, at the end of a line from the point."""
+MOST_NAMED = 30
+"""Up to so many points all have names. Of more these have: those asked for, or `_CHOSEN`, first to last."""
+_CHOSEN = 16
+
+
 def label_points(
-    axes: "Axes", points: Sequence[tuple[float, float, str]], bars: tuple[Sequence[float], Sequence[float]]
+    axes: "Axes",
+    points: Sequence[tuple[float, float, str]],
+    bars: tuple[Sequence[float], Sequence[float]],
+    shown: Collection[str] = (),
 ) -> None:
-    """Write names beside their points where they hide no other name, point or line; leave out the others."""
+    """Write names beside their points where they hide no other name, point or line.
+
+    A name without room there stands farther off, or is left out: see `MOST_NAMED`. It takes the title and
+    the axes' words as they are then.
+    """
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
     axes.autoscale_view()
+    ConstrainedLayoutEngine().execute(axes.figure)  # type: ignore[arg-type] # it is no part of a figure
     scale = 72.0 / axes.figure.dpi
 
     def to_points(x: float, y: float) -> tuple[float, float]:
@@ -180,28 +199,36 @@ def label_points(
         return float(across * scale), float(up * scale)
 
     frame = axes.get_window_extent()
-    left, right = frame.x0 * scale, frame.x1 * scale
+    left, low, right, high = (end * scale for end in frame.extents)
     taken = [(x - 3, y - 3, x + 3, y + 3) for x, y in (to_points(x, y) for x, y, _ in points)]
     taken += [(x - 1, -1e9, x + 1, 1e9) for x, _ in (to_points(bar, 0) for bar in bars[0])]
     taken += [(-1e9, y - 1, 1e9, y + 1) for _, y in (to_points(0, bar) for bar in bars[1])]
-    for x, y, name in points:
-        width, height = 4.2 * len(name), 7.0
+    step = 1 if len(points) <= MOST_NAMED else (len(points) - 1) / (_CHOSEN - 1)
+    spread = {points[round(place * step)][2] for place in range(ceil(len(points) / step))}
+    firm = spread if step == 1 else {*shown} & {name for _, _, name in points} or spread
+    marks = len(taken)
+    for x, y, name in sorted(points, key=lambda point: point[2] not in firm):
         at, up = to_points(x, y)
-        for dx, dy, side in _SIDES:
-            start = at + dx - width * {"left": 0.0, "center": 0.5, "right": 1.0}[side]
-            box = (start, up + dy, start + width, up + dy + height)
-            if left <= box[0] and box[2] <= right and not any(_overlap(box, other) for other in taken):
-                taken.append(box)
-                axes.annotate(
-                    name,
-                    (x, y),
-                    xytext=(dx, dy),
-                    textcoords="offset points",
-                    ha=side,
-                    fontsize=7,
-                    color=MUTED,
-                )
-                break
+        rooms = []
+        for dx, dy, side in (*_SIDES, *(_FAR if name in firm else ())):
+            start = at + dx - 4.2 * len(name) * {"left": 0.0, "center": 0.5, "right": 1.0}[side]
+            box = (start, up + dy, start + 4.2 * len(name), up + dy + 7.0)
+            inside = left <= box[0] and box[2] <= right and (dx**2 < 99 or (low <= box[1] and box[3] <= high))
+            if inside and not any(_overlap(box, other) for other in taken):
+                steps = [(at + dx * part / 24, up + (dy + 3) * part / 24) for part in range(8, 24)]
+                line = [(a - 1, b - 1, a + 1, b + 1) for a, b in steps if abs(dx) + abs(dy) > 16]
+                rooms.append(((dx, dy), side, [box, *line]))
+        names = [*taken[: len(points)], *taken[marks:]]
+        crossing = [any(_overlap(a, b) for a in boxes[1:] for b in names) for _, _, boxes in rooms]
+        for offset, side, boxes in [rooms[crossing.index(min(crossing))]] if rooms else ():
+            taken += boxes
+            axes.annotate(
+                name, (x, y), xytext=offset, textcoords="offset points", ha=side, fontsize=7, color=MUTED,
+                arrowprops={**_LINE, "relpos": (side == "right", 0.4)} if boxes[1:] else None,
+            )  # fmt: skip
+
+
+_LINE = {"arrowstyle": "-", "color": MUTED, "linewidth": 0.4, "shrinkA": 0, "shrinkB": 3}
 
 
 def _overlap(one: Box, other: Box) -> bool:

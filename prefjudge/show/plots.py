@@ -92,10 +92,13 @@ def plot_leaderboard(
     return figure
 
 
-def plot_two_boards(x: Leaderboard, y: Leaderboard, *, tau: RankCorrelation | None = None) -> "Figure":
+def plot_two_boards(
+    x: Leaderboard, y: Leaderboard, *, tau: RankCorrelation | None = None, shown: Sequence[str] = ()
+) -> "Figure":
     """Draw each run's score under one set of qrels against another (shallow pooling, Figure 6).
 
-    Lines mark the perfect rankings; points are filled as in :func:`plot_leaderboard`.
+    Lines mark the perfect rankings; points are filled as in :func:`plot_leaderboard`. Of many runs some are
+    named, those that are ``shown`` before others.
     """
     found = {row.run: row for row in x.rows}
     shared = [(found[row.run], row) for row in y.rows if row.run in found and not row.perfect]
@@ -114,7 +117,7 @@ def plot_two_boards(x: Leaderboard, y: Leaderboard, *, tau: RankCorrelation | No
         _perfect_lines(axes, x, y)
         axes.margins(0.08)
         bars = ([row.score for row in _drawn_bars(x)], [row.score for row in _drawn_bars(y)])
-        label_points(axes, [(one.score, other.score, printable(one.run)) for one, other in shared], bars)
+        points = [(one.score, other.score, printable(one.run)) for one, other in shared]
         axes.grid()
         axes.set_xlabel("\n".join(map(printable, [f"{x.measure}, {x.qrels} qrels", *_perfect_key(x, y)])))
         axes.set_ylabel(printable(f"{y.measure}, {y.qrels} qrels"))
@@ -125,6 +128,7 @@ def plot_two_boards(x: Leaderboard, y: Leaderboard, *, tau: RankCorrelation | No
         plural = "query" if queries == "1" else "queries"
         title = f"{many(len(shared), 'run')}, {queries} {plural}, two label sets"
         axes.set_title("\n".join((title, *wrap(words, 72))))
+        label_points(axes, points, bars, shown)
     return figure
 
 
@@ -275,7 +279,7 @@ _LONGEST = 28
 # Runs beside their places on an official leaderboard, as a plot.
 
 
-def plot_official(board: OfficialBoard) -> "Figure":
+def plot_official(board: OfficialBoard, shown: Sequence[str] = ()) -> "Figure":
     """Draw the leaderboard's scores against those on the selected queries (shallow pooling, Figure 5)."""
     points = [(row.evaluation or 0.0, row.selected, printable(row.run)) for row in board.listed]
     with drawing(6, 5) as (figure, axes):
@@ -284,13 +288,13 @@ def plot_official(board: OfficialBoard) -> "Figure":
             color=BLUE, markersize=5.5, markeredgecolor="white", markeredgewidth=0.6,
         )  # fmt: skip
         axes.margins(0.08)
-        label_points(axes, points, ([], []))
         axes.grid()
         axes.set_xlabel(printable(f"{board.measure.partition('@')[0]} on the leaderboard's evaluation set"))
         axes.set_ylabel(printable(f"{board.measure}, {board.original} qrels"))
         tau = f", Kendall's τ {board.tau:.2f}" if math.isfinite(board.tau) else ""
         queries = many(board.selected, "selected query")
         axes.set_title(f"{many(len(points), 'run')}, {queries}{tau}")
+        label_points(axes, points, ([], []), shown)
     return figure
 
 

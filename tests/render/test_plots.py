@@ -70,6 +70,16 @@ def two_boards() -> object:
     return plots.plot_two_boards(x, y, tau=replace(pair, printed=replace(pair.printed, two_votings=agreed)))
 
 
+@pytest.mark.parametrize(("count", "named"), [(16, 16), (30, 30), (63, 16)])
+def test_points_are_named_all_where_they_are_few_and_else_those_chosen(count: int, named: int) -> None:
+    runs = tuple(f"a-system-{number:02}" for number in range(count))
+    x, y = (leaderboard(scores(labels, seed, runs)) for seed, labels in enumerate(("official", "preference")))
+    figure = plots.plot_two_boards(x, y, shown=runs[:9])
+    written = {text.get_text() for text in figure.axes[0].texts}
+    assert named <= len(written) <= count
+    assert written >= {*runs[:9]}, "those asked for"
+
+
 def ranks() -> object:
     return plot_ranks(bootstrap_ranks(scores("official", 1), trials=50, rng=np.random.default_rng(0)))
 
@@ -110,16 +120,8 @@ def wins() -> object:
 
 
 def entry(day: int, name: str, description: str, score: float | None) -> Submission:
-    return Submission(
-        line=day,
-        submission_id=name,
-        date=date(2021, 1, day),
-        team="T",
-        description=description,
-        type="",
-        dev=None,
-        eval=score,
-    )
+    told = {"team": "T", "description": description, "type": "", "dev": None, "eval": score}
+    return Submission(line=day, submission_id=name, date=date(2021, 1, day), **told)
 
 
 def progress() -> object:
