@@ -271,12 +271,7 @@ def _weigh(weight: NDArray[np.integer], counts: Counts) -> Column:
 # and compare, for every pair of runs, which one is better and whether a test calls the difference
 # significant.
 
-TESTS = (
-    SignificanceTest.SIGN,
-    SignificanceTest.RANK_SUM,
-    SignificanceTest.WILCOXON,
-    SignificanceTest.T,
-)
+TESTS = (SignificanceTest.SIGN, SignificanceTest.RANK_SUM, SignificanceTest.WILCOXON, SignificanceTest.T)
 TABLE_4: tuple[tuple[SignificanceTest, Statistic], ...] = (
     *((test, "mean") for test in TESTS),
     *((test, "median") for test in TESTS[:3]),

@@ -152,8 +152,8 @@ def gold(
         if len(suggestions) < suggest * (passages - 1):
             fewer = (_why_fewer(opened, suggest, len(suggestions) // (passages - 1), path),)
         elif decoys and len(suggestions) > suggest > 0:
-            whole = "a decoy is compared with all candidates of its pool"
-            fewer = (f"{len(suggestions):,} gold pairs are suggested, and not {suggest:,}: {whole}",)
+            whole = f"{len(suggestions):,} gold pairs, and not {suggest:,}"
+            fewer = (f"{whole}: a decoy is compared with all candidates of its pool",)
     if accept and file is None and not suggestions and not Path(path).is_file():
         raise lacking(opened, Stage.GOLD, what=f"there is no {path}")
     check_outputs(path if suggestions else None, study=opened)

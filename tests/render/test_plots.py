@@ -74,8 +74,7 @@ def two_boards() -> object:
 def test_points_are_named_all_where_they_are_few_and_else_those_chosen(count: int, named: int) -> None:
     runs = tuple(f"a-system-{number:02}" for number in range(count))
     x, y = (leaderboard(scores(labels, seed, runs)) for seed, labels in enumerate(("official", "preference")))
-    figure = plots.plot_two_boards(x, y, shown=runs[:9])
-    written = {text.get_text() for text in figure.axes[0].texts}
+    written = {text.get_text() for text in plots.plot_two_boards(x, y, shown=runs[:9]).axes[0].texts}
     assert named <= len(written) <= count
     assert written >= {*runs[:9]}, "those asked for"
 

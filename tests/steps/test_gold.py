@@ -138,7 +138,7 @@ def test_a_decoy_is_one_candidate_more_of_a_pool_and_in_no_other(tmp_path: Path)
         gold(study, suggest=20, decoys=COLLECTION / "queries.tsv")
     found = gold(study, suggest=20, decoys=collection)
     pairs = read_gold(found.file)
-    assert found.notices[0].startswith(f"{len(pairs)} gold pairs are suggested, and not 20")
+    assert found.notices[0].startswith(f"{len(pairs)} gold pairs, and not 20")
     decoys = {pair.query_id: pair.bad_id for pair in pairs}
     assert len(pairs) == sum(len(asked[query]) for query in decoys) >= 20, "whole pools"
     assert {(pair.query_id, pair.good_id) for pair in pairs} == {(q, doc) for q in decoys for doc in asked[q]}

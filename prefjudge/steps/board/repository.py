@@ -206,12 +206,7 @@ class Git:
 
     def _run(self, *words: str, feed: bytes = b"") -> bytes:
         try:
-            done = subprocess.run(
-                [*self._git, *words],
-                input=feed,
-                capture_output=True,
-                check=False,
-            )
+            done = subprocess.run([*self._git, *words], input=feed, capture_output=True, check=False)
         except FileNotFoundError:
             raise StudyError("git is not installed", "Install Git.") from None
         if done.returncode:

@@ -404,14 +404,7 @@ def release(
     folder = as_folder(out) or own_file(opened, FOLDER)
     if folder is None:
         raise InputError(f"{opened.folder} may only be read", "Write the release elsewhere: --out FOLDER")
-    bundle = Bundle(
-        opened,
-        folder,
-        texts=texts,
-        gold=gold,
-        runs=runs,
-        public=public,
-    )
+    bundle = Bundle(opened, folder, texts=texts, gold=gold, runs=runs, public=public)
     if bundle.rehearsal and not rehearsal:
         raise StudyError(
             f"{bundle.rehearsal}: they are not people's preferences",

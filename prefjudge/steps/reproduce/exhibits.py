@@ -1,15 +1,15 @@
 """Makes the exhibits of the papers: tables and figures, by the names that ``configs/papers`` calls them."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 from itertools import starmap
 from operator import itemgetter
 from pathlib import Path
 from statistics import fmean, median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from prefjudge.core.judgments import kin_among
 from prefjudge.core.pools import Pools, top_pairs
@@ -21,7 +21,7 @@ from prefjudge.evaluation.models import Assessor, mix_labels
 from prefjudge.evaluation.outcomes import describe_outcomes
 from prefjudge.evaluation.simulated import SimulatedPaper, Spread, simulate_paper
 from prefjudge.evaluation.stability import SHARES_FROM, RankStability, in_the_middle, pooled_documents
-from prefjudge.evaluation.winratios import PERFECT, WinRatios, draw_examples, runs_to_show
+from prefjudge.evaluation.winratios import PERFECT, draw_examples, runs_to_show
 from prefjudge.findings.boards import ROUNDS, official_scores
 from prefjudge.reading.labels import write_judgments
 from prefjudge.show import boards, plots, statistics
@@ -39,118 +39,108 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Made:
-    """What an exhibit consists of: tables, figures still to be drawn, and sentences about them."""
-
-    tables: tuple[Table, ...] = ()
-    figures: tuple[Callable[[], "Figure"], ...] = ()
-    words: tuple[str, ...] = ()
+Part: TypeAlias = "Table | Callable[[], Figure] | str"
+"""What exhibits consist of: tables, figures still to be drawn, and sentences about them."""
 
 
 # Shallow Pooling for Sparse Labels (2021).
 
 
-def _categories(of: Material) -> Made:
-    split = top_pairs(of.heads, of.original, of.run).split  # with votes or without
-    return Made(tables=(boards.categories_table(split, of.called(of.run)),))
+def _categories(of: Material) -> Iterator[Part]:
+    yield boards.categories_table(top_pairs(of.heads, of.original, of.run).split, of.called(of.run))
 
 
-def _shares(of: Material) -> Made:
+def _shares(of: Material) -> Iterator[Part]:
     found = of.called(of.against)
-    return Made(figures=(partial(plots.plot_shares, found),), tables=(boards.preferred_table(found),))
+    yield partial(plots.plot_shares, found)
+    yield boards.preferred_table(found)
 
 
-def _examples(of: Material) -> Made:
-    rng = of.found.rng("examples")
-    found = with_texts(draw_examples(of.votes, of.heads, of.original, of.run, rng=rng), of.found.study)
-    if not found:
+def _examples(of: Material) -> Iterator[Part]:
+    drawn = draw_examples(of.votes, of.heads, of.original, of.run, rng=of.found.rng("examples"))
+    if not drawn:
         raise CannotMakeError(
             "no pair of the run's top passage and the qrel is decided", "Have them judged first."
         )
-    return Made(tables=(boards.examples_table(found),), figures=(partial(plots.plot_examples, found),))
+    yield boards.examples_table(found := with_texts(drawn, of.found.study))
+    yield partial(plots.plot_examples, found)
 
 
-def _official(of: Material) -> Made:
+def _official(of: Material) -> Iterator[Part]:
     assert of.told.leaderboard is not None
     made = of.boards
     found = of.called(official_scores(of.told.leaderboard, made.found, made.by_labels[0], made.all))
-    return Made(tables=(boards.official_table(found),), figures=(partial(plots.plot_official, found),))
+    yield boards.official_table(found)
+    yield partial(plots.plot_official, found, of.called(of.told.shown))
 
 
-def _sizes(pools: Pools) -> Made:
+def _sizes(pools: Pools) -> Iterator[Part]:
     sizes = pools.histogram
-    queries = sum(sizes.values())
+    queries, ordered = sum(sizes.values()), [*Counter(sizes).elements()]
     if not queries:
         raise CannotMakeError(
             "no query of the qrels is in the runs", "Check that they are of one collection."
         )
-    pairs = sum(count * size * (size - 1) // 2 for size, count in sizes.items())
-    ordered = [size for size, count in sizes.items() for _ in range(count)]
-    words = (
+    pairs = sum(size * (size - 1) // 2 for size in ordered)
+    yield (
         f"{many(queries, 'query')}; {sizes.get(1, 0):,} have a pool of one. The mean size is "
-        f"{sum(ordered) / queries:.2f}, the median {median(ordered):g}. Judging each pair once takes "
+        f"{fmean(ordered):.2f}, the median {median(ordered):g}. Judging each pair once takes "
         f"{many(pairs, 'comparison')}, which is {paper_price(pairs)} at the paper's rates."
     )
+    yield partial(plots.plot_pool_sizes, sizes)
     columns = (Column("integer", name="documents"), Column("integer", name="queries"))
-    table = Table(title="Sizes of the pools", columns=columns, rows=tuple(sorted(sizes.items())))
-    return Made(figures=(partial(plots.plot_pool_sizes, sizes),), tables=(table,), words=(words,))
+    yield Table(title="Sizes of the pools", columns=columns, rows=tuple(sorted(sizes.items())))
 
 
 _MOST = 16
 """Runs whose win ratios a printed table holds."""
 
 
-def _win_ratios(of: Material) -> Made:
+def _win_ratios(of: Material) -> Iterator[Part]:
     found = of.called(of.ratios)
     shown = of.called(of.told.shown) or (_MOST if len(found.runs) > _MOST + 1 else found.runs)
     chosen = runs_to_show(found, shown)
-    matrix = boards.winratio_matrix(found, shown=chosen)
+    yield boards.winratio_matrix(found, shown=chosen)
+    if len(found.runs) > _MOST + 1:
+        yield boards.winratio_list(found)
     pairs = tuple(pair for pair in found.pairs if {pair.a, pair.b} <= {*chosen})
-    every = (boards.winratio_list(found),) if len(found.runs) > _MOST + 1 else ()
-    return Made(
-        tables=(matrix, *every),
-        figures=(partial(plots.plot_win_ratios, replace(found, runs=chosen, pairs=pairs)),),
-        words=_better_than_perfect(found),
-    )
-
-
-def _better_than_perfect(found: WinRatios) -> tuple[str, ...]:
-    """Say which runs beat all others, and which significantly beat the perfect one (section 4.2)."""
-    words = [f"{run} beats all others." for run in found.runs if found.wins[run] == len(found.runs) - 1]
+    yield partial(plots.plot_win_ratios, replace(found, runs=chosen, pairs=pairs))
+    for run in found.runs:  # and section 4.2: which beat the perfect ranking?
+        if found.wins[run] == len(found.runs) - 1:
+            yield f"{run} beats all others."
     if PERFECT in found.runs:
         matrix, perfect = found.matrix(), found.runs.index(PERFECT)
         surely = matrix.significant[perfect] & (matrix.ratio[perfect] > 0.5)
         better = [run for run, sure in zip(found.runs, surely, strict=True) if sure]
         named = f": {', '.join(better)}" if better else ""
-        words.append(f"{many(len(better), 'run')} significantly better than the perfect ranking{named}.")
-    return tuple(words)
+        yield f"{many(len(better), 'run')} significantly better than the perfect ranking{named}."
 
 
-def _pairings(of: Material) -> Made:
+def _pairings(of: Material) -> Iterator[Part]:
     cycles = of.boards.votes.resolutions.counts()["cycle"] if of.boards.votes else None
-    return Made(tables=(boards.pairings_table(of.boards.pairings, cycles),))
+    yield boards.pairings_table(of.boards.pairings, cycles)
 
 
-def _two_boards(of: Material) -> Made:
+def _two_boards(of: Material) -> Iterator[Part]:
     a, b = (of.called(of.board(name).leaderboard) for name in ("", PREFERENCE_NAME))
     tau = next((one for one in of.common.tau if {*one.qrels} == {a.qrels, b.qrels}), None)
-    correlation = [boards.correlation_table([of.called(tau)])] if tau else []
-    tables = (boards.side_by_side_table((a, b)), *correlation)
-    return Made(figures=(partial(plots.plot_two_boards, a, b, tau=tau),), tables=tables)
+    yield boards.side_by_side_table((a, b))
+    if tau:
+        yield boards.correlation_table([of.called(tau)])
+    yield partial(plots.plot_two_boards, a, b, tau=tau, shown=of.called(of.told.shown))
 
 
-def _board_in_order(of: Material, qrels: str) -> Made:
+def _board_in_order(of: Material, qrels: str) -> Iterator[Part]:
     found, order = of.board(qrels), of.called(of.order)
     board, standings = of.called(found.leaderboard), of.called(found.standings)
-    figure = partial(plots.plot_leaderboard, board, standings, order=order.runs, order_name=order.name)
     rows = tuple(sorted(board.rows, key=lambda row: -1 if row.perfect else order.runs.index(row.run)))
-    return Made(figures=(figure,), tables=(boards.leaderboard_table(replace(board, rows=rows), standings),))
+    yield boards.leaderboard_table(replace(board, rows=rows), standings)
+    yield partial(plots.plot_leaderboard, board, standings, order=order.runs, order_name=order.name)
 
 
-def _left_out(of: Material) -> Made:
+def _left_out(of: Material) -> Iterator[Part]:
     rows, votings = of.boards.left_out()
-    return Made(tables=(boards.left_out_table(of.called(rows), votings),))
+    yield boards.left_out_table(of.called(rows), votings)
 
 
 # What comparisons cost at the paper's rates.
@@ -181,7 +171,7 @@ SIMULATION = Exhibit(
 )
 
 
-def rehearse(top: Material, pooled: Material, files: Sequence[Path]) -> tuple[Made, str]:
+def rehearse(top: Material, pooled: Material, files: Sequence[Path]) -> tuple[Table, str]:
     """Simulate the judgments of both experiments, and write those of one study, each into its file.
 
     Returns what many studies find, and the representative run.
@@ -197,7 +187,7 @@ def rehearse(top: Material, pooled: Material, files: Sequence[Path]) -> tuple[Ma
     for path, written in zip(files, votes, strict=True):
         every = Rehearsal(simulated=len(written), judgments=len(written))
         write_judgments(path, written, comment=str(every))
-    return Made(tables=(rehearsal_table(found, run),)), run
+    return rehearsal_table(found, run), run
 
 
 def rehearsal_table(found: SimulatedPaper, run: str) -> Table:
@@ -252,12 +242,11 @@ def _audited(of: Material) -> AuditResult:
     return of.noting(audit(of.told.leaderboard, until=of.told.until))
 
 
-def _progress(of: Material) -> Made:
-    found = _audited(of)
-    dated = sorted(found.submissions, key=lambda one: one.date)
-    submissions = table(
+def _progress(of: Material) -> Iterator[Part]:
+    yield partial((found := _audited(of)).plot, of.told.highlight)
+    yield table(
         "Submissions",
-        [one for one in dated if one.eval is not None],
+        sorted((one for one in found.submissions if one.eval is not None), key=lambda one: one.date),
         {
             "date": Column(value=lambda one: str(one.date)),
             "name": Column(head="submission"),
@@ -266,7 +255,6 @@ def _progress(of: Material) -> Made:
             "best": Column("flag", "best so far", value=lambda one: one.name in found.audit.records),
         },
     )
-    return Made(figures=(partial(found.plot, of.told.highlight),), tables=(submissions,))
 
 
 def _conditions(of: Material) -> list[tuple[str, RankStability]]:
@@ -286,22 +274,16 @@ def _drawn(of: Material, least: int = 1) -> list[tuple[str, RankStability]]:
     return drawn
 
 
-def _all_ranks(of: Material) -> Made:
+def _all_ranks(of: Material) -> Iterator[Part]:
     part, ranks = _drawn(of)[0]
-    return Made(
-        figures=(partial(plots.plot_ranks, ranks),), tables=(statistics.shares_table([(part, ranks)]),)
-    )
+    yield partial(plots.plot_ranks, ranks)
+    yield statistics.shares_table([(part, ranks)])
 
 
-def _conditions_compared(of: Material) -> Made:
+def _conditions_compared(of: Material) -> Iterator[Part]:
     named = _conditions(of)
-    figure = partial(plots.plot_conditions, named, of.called(of.stable.shown))
-    return Made(figures=(figure,), tables=(statistics.conditions_table(named),))
-
-
-def _agreement(of: Material) -> Made:
-    found = of.asked(agreement, measure=MEASURES)
-    return Made(tables=tuple(map(statistics.agreement_matrix, found.agreements)))
+    yield partial(plots.plot_conditions, named, of.called(of.stable.shown))
+    yield statistics.conditions_table(named)
 
 
 # Significant Improvements over the State of the Art? (SIGIR 2021).
@@ -311,16 +293,16 @@ _SENTENCES = 12
 """Sentences on outcomes that are shown."""
 
 
-def _outcomes(of: Material) -> Made:
+def _outcomes(of: Material) -> Iterator[Part]:
     rows = of.called(of.outcomes)
-    words = tuple(describe_outcomes(row) for _, row in rows[:_SENTENCES])
-    return Made(tables=(statistics.outcomes_table(rows),), words=words)
+    yield statistics.outcomes_table(rows)
+    yield from (describe_outcomes(row) for _, row in rows[:_SENTENCES])
 
 
 # People, models and label sets.
 
 
-def _assessors(of: Material) -> Made:
+def _assessors(of: Material) -> Iterator[Part]:
     found, first, rows = of.assessors, of.assessors.all[0], list[dict[str, object]]()
     for number, (one, tau) in enumerate(zip(found.all, of.taus, strict=True)):  # the first: two more rounds
         gate, beside = found.gate(number), [found.beside(number)] if number else of.repeated
@@ -360,7 +342,7 @@ def _assessors(of: Material) -> Made:
         "Its own kind: runs of a model's maker, and how many places each rises on its board. Gate: whether a "
         "model may stand in for a person, as `judge --worth` tests it.",
     )
-    return Made(tables=(table(f"Who judges as {first.name} judge", rows, columns, notes=notes),))
+    yield table(f"Who judges as {first.name} judge", rows, columns, notes=notes)
 
 
 def _own_kind(one: Assessor, tau: RankCorrelation | None, of: Material) -> str:
@@ -372,17 +354,17 @@ def _own_kind(one: Assessor, tau: RankCorrelation | None, of: Material) -> str:
     return ", ".join(risen) or "no run"
 
 
-def _all_boards(of: Material) -> Made:
+def _all_boards(of: Material) -> Iterator[Part]:
     alike = len({frozenset(one.scores.queries) for one in of.assessed}) == 1
     found = [of.called(one.leaderboard) for one in of.assessed]
-    return Made(tables=(boards.side_by_side_table(found, same_queries=alike),))
+    yield boards.side_by_side_table(found, same_queries=alike)
 
 
 _PARTINGS = 50
 """Queries that are shown."""
 
 
-def _partings(of: Material) -> Made:
+def _partings(of: Material) -> Iterator[Part]:
     found, first = of.assessors.partings(), of.assessors.all[0].name
     shown = boards.examples_table(with_texts(found[:_PARTINGS], of.found.study), parted=True)
     counts = Counter(one.category for one in found)
@@ -391,10 +373,10 @@ def _partings(of: Material) -> Made:
         f"Queries without a best answer in common with {first}, whose best comes first, and whose votes are "
         f"told: {told}. Where they say most is on top, {_PARTINGS} at most; of several best answers one."
     )
-    return Made(tables=(replace(shown, title=f"Where others part from {first}", notes=(note,)),))
+    yield replace(shown, title=f"Where others part from {first}", notes=(note,))
 
 
-def _mixed(of: Material) -> Made:
+def _mixed(of: Material) -> Iterator[Part]:
     first, *others = zip(of.assessors.all, (board.scores for board in of.assessed), strict=True)
     rows = [
         (one, mixed)
@@ -417,36 +399,38 @@ def _mixed(of: Material) -> Made:
         "queries that they label, without those of which a board ties all runs. Where the second is smaller, "
         "the assessor's labels cost more than they bring.",
     )
-    return Made(tables=(table("What mixed labels cost", rows, columns, notes=notes),))
+    yield table("What mixed labels cost", rows, columns, notes=notes)
 
 
-MAKERS: Mapping[str, Callable[[Material], Made]] = {
+MAKERS: Mapping[str, Callable[[Material], Iterable[Part]]] = {
     "categories": _categories,
-    "preferred": lambda of: replace(_shares(of), figures=()),
+    "preferred": lambda of: [boards.preferred_table(of.called(of.against))],
     "examples": _examples,
     "shares": _shares,
-    "official": lambda of: replace(_official(of), figures=()),
+    "official": lambda of: [*_official(of)][:1],
     "pool-sizes": lambda of: _sizes(of.pools(of.heads)),
     "selected-sizes": lambda of: _sizes(of.selected),
     "official-against-sample": _official,
     "win-ratios": _win_ratios,
-    "pair-agreement": lambda of: Made(tables=(boards.pair_agreement_table(of.called(of.boards.agreement)),)),
+    "pair-agreement": lambda of: [boards.pair_agreement_table(of.called(of.boards.agreement))],
     "pairings": _pairings,
     "two-boards": _two_boards,
     "original-board": lambda of: _board_in_order(of, ""),
     "preference-board": lambda of: _board_in_order(of, PREFERENCE_NAME),
     "left-out": _left_out,
     "progress": _progress,
-    "naive": lambda of: Made(tables=(statistics.naive_table(of.called(of.outcomes)),)),
+    "naive": lambda of: [statistics.naive_table(of.called(of.outcomes))],
     "outcomes": _outcomes,
-    "arrivals": lambda of: Made(tables=(statistics.outcomes_table(of.called(of.arrivals), arrivals=True),)),
-    "top-ranks": lambda of: Made(tables=(statistics.top_table(*_drawn(of)[0]),)),
-    "top-ranks-of-others": lambda of: Made(tables=tuple(starmap(statistics.top_table, _drawn(of, 2)[1:]))),
+    "arrivals": lambda of: [statistics.outcomes_table(of.called(of.arrivals), arrivals=True)],
+    "top-ranks": lambda of: [statistics.top_table(*_drawn(of)[0])],
+    "top-ranks-of-others": lambda of: starmap(statistics.top_table, _drawn(of, 2)[1:]),
     "all-ranks": _all_ranks,
     "conditions-compared": _conditions_compared,
-    "institutions": lambda of: Made(tables=(statistics.institutions_table(_audited(of).audit),)),
-    "result-lists": lambda of: Made(tables=(result_lists_table(score_lists("RR@10")),)),
-    "agreement": _agreement,
+    "institutions": lambda of: [statistics.institutions_table(_audited(of).audit)],
+    "result-lists": lambda of: [result_lists_table(score_lists("RR@10"))],
+    "agreement": lambda of: map(
+        statistics.agreement_matrix, of.asked(agreement, measure=MEASURES).agreements
+    ),
     "assessors": _assessors,
     "all-boards": _all_boards,
     "partings": _partings,

@@ -48,7 +48,6 @@ from prefjudge.study.store import Study
 from prefjudge.words import many
 
 ORIGINAL = "original"
-_OPENED = ("found", "boards", "common", "voted")
 MEASURES = ("RR@100", "nDCG@10")
 T = TypeVar("T")
 
@@ -69,7 +68,7 @@ class Material:
     ) -> None:
         self.told, self.study, self.names, self.how = told, study, names, how
         self.beside: Mapping[str, Material] = {}
-        self._notices: list[str] = []
+        self._notices, self._gathered = list[str](), list[Findings]()
         self._opened = opened
 
     def take(self, judgments: Path, run: str) -> None:
@@ -87,8 +86,7 @@ class Material:
     @property
     def noticed(self) -> list[str]:
         """What was odd in what was read."""
-        founds = [getattr(one, "found", one) for name, one in vars(self).items() if name in _OPENED]
-        return [*(str(one) for found in founds for one in found.notices), *self._notices]
+        return [*(str(one) for found in self._gathered for one in found.notices), *self._notices]
 
     def has(self, need: str) -> bool:
         """Return whether something that an exhibit needs was given."""
@@ -148,6 +146,7 @@ class Material:
             found.judgments = only_queries(
                 found.judgments, found.qrels[0].queries if common or not found.pools else found.pools.queries
             )
+        self._gathered.append(found)
         return self._opened.enter_context(found.reading(digest=False))
 
     def _boards(self, *more: Qrels, common: bool = False) -> Boards:

@@ -34,7 +34,7 @@ from prefjudge.reading.options import ReadOptions
 from prefjudge.show.cells import Table
 from prefjudge.show.results import Screen, Shown, first_few
 from prefjudge.show.tables import to_latex
-from prefjudge.steps.reproduce.exhibits import MAKERS, SIMULATION, STAMP, Made, rehearse
+from prefjudge.steps.reproduce.exhibits import MAKERS, SIMULATION, STAMP, Part, rehearse
 from prefjudge.steps.reproduce.material import Material
 from prefjudge.steps.reproduce.papers import NEEDS, Exhibit, Experiment, Paper, load_paper, start_paper
 from prefjudge.study.store import Study, open_study
@@ -76,11 +76,8 @@ class ReproduceResult(Shown):
     def screen(self) -> Screen:
         """Return how much was made, and why the rest was not, by its cause."""
         if not self.exhibits:
-            return Screen(
-                found=(
-                    f"say in {self.index} what was judged, then: prefjudge reproduce {quoted(self.index)}",
-                )
-            )
+            say = f"say in {self.index} what was judged, then: prefjudge reproduce {quoted(self.index)}"
+            return Screen(found=(say,))
         missing: dict[str, list[str]] = {}
         for one in self.exhibits:
             if not one.files:
@@ -256,9 +253,8 @@ class _Reproduction:
         read = one.found.paths if one.reads_runs else ()
         own = one.study.folder if one.study else None
         for path in (*read, one.told.leaderboard, one.told.held_out, own):
-            if path is None or in_memory(path):
-                continue
-            if Path(path).resolve().is_relative_to(self.folder.resolve()):
+            there = path is not None and not in_memory(path) and Path(path).resolve()
+            if there and there.is_relative_to(self.folder.resolve()):
                 what = f"the input {path} is in the output folder {self.folder}"
                 raise InputError(what, "Give another folder: --out DIR")
 
@@ -298,37 +294,31 @@ class _Reproduction:
         for one, path in zip((top, pooled), files, strict=True):
             if one.told.simulate:
                 one.take(path, run)
-        return self._section(SIMULATION, made, self._write(SIMULATION, made, STAMP), STAMP)
+        return self._section(SIMULATION, [made], self._write(SIMULATION, [made], STAMP), STAMP)
 
     def _make(self, exhibit: Exhibit) -> tuple[Reproduced, Section]:
         """Make one exhibit, or say what it needs."""
         material = self.experiments[exhibit.experiment or next(iter(self.experiments))]
-        missing, files = exhibit.impossible, list[str]()
-        needs = [NEEDS[need] for need in exhibit.needs if not material.has(need)]
-        section = None
-        if needs:
+        missing, made, files, stamp = exhibit.impossible, list[Part](), list[str](), ""
+        if needs := [NEEDS[need] for need in exhibit.needs if not material.has(need)]:
             missing = f"it needs {', '.join(needs)}"
         elif exhibit.make:
             try:
-                made = MAKERS[exhibit.make](material)
+                made += MAKERS[exhibit.make](material)
                 files = self._write(exhibit, made, stamp := self._stamp(material))
-                section = self._section(exhibit, made, files, stamp)
             except PrefjudgeError as error:
                 missing = f"{error.message}. {error.hint}" if error.hint else error.message
-        said = f"{_capital(exhibit.shows)}. Not made: {missing}"
-        section = section or Section(heading=exhibit.name, fold=_FOLD, finding=said)
         found = Reproduced(name=exhibit.name, shows=exhibit.shows, files=tuple(files), missing=missing)
-        return found, section
+        return found, self._section(exhibit, made, files, stamp, missing)
 
-    def _write(self, exhibit: Exhibit, made: Made, stamp: str) -> list[str]:
+    def _write(self, exhibit: Exhibit, made: Sequence[Part], stamp: str) -> list[str]:
         """Write an exhibit's tables as CSV, Markdown and TeX that fits, its figures as SVG and PNG."""
-        known = list(dict.fromkeys(column.name for table in made.tables for column in table.columns))
+        found = [one for one in made if isinstance(one, Table)]
+        known = list(dict.fromkeys(column.name for table in found for column in table.columns))
         if other := [name for name in exhibit.columns if name not in known]:
             raise InputError(f"it has no column {other[0]!r}", f"Choose among: {', '.join(known)}.")
-        tables = {
-            f"{stem}.{form}": one for stem, one in _named(exhibit.file, made.tables) for form in _TABLES
-        }
-        drawn = [(stem, draw()) for stem, draw in _named(exhibit.file, made.figures)]
+        tables = {f"{stem}.{form}": one for stem, one in _named(exhibit.file, found) for form in _TABLES}
+        drawn = [*_named(exhibit.file, [one() for one in made if callable(one)])]
         figures = {f"{stem}.{form}": figure for stem, figure in drawn for form in _FIGURES}
         names = [*tables, *figures]
         beside = [name.replace(".csv", f".{ENDING}") for name in names if stamp and name.endswith(".csv")]
@@ -343,17 +333,22 @@ class _Reproduction:
             write_figure(self.folder / name, figure, stamp)
         return names
 
-    def _section(self, exhibit: Exhibit, made: Made, files: Sequence[str], stamp: str) -> Section:
-        """Return the part of the page that shows an exhibit from its files."""
+    def _section(
+        self, exhibit: Exhibit, made: Sequence[Part], files: Sequence[str], stamp: str, missing: str = ""
+    ) -> Section:
+        """Return the part of the page that shows an exhibit from its files, or says why there are none."""
+        shows = exhibit.shows[:1].upper() + exhibit.shows[1:]
+        if missing:
+            return Section(heading=exhibit.name, fold=_FOLD, finding=f"{shows}. Not made: {missing}")
         words = f"{exhibit.name}: {exhibit.shows}"
         svgs = [(self.folder / name).read_bytes() for name in files if name.endswith(".svg")]
         return Section(
             heading=exhibit.name,
             fold=_FOLD,
-            finding=f"{_capital(exhibit.shows)}.",
-            words=(exhibit.reading, *made.words),
+            finding=f"{shows}.",
+            words=(exhibit.reading, *(one for one in made if isinstance(one, str))),
             pictures=tuple(Picture(words=words, svg=svg) for svg in svgs),
-            tables=tuple(_printed(exhibit, table, stamp) for table in made.tables),
+            tables=tuple(_printed(exhibit, one, stamp) for one in made if isinstance(one, Table)),
             files=tuple(files),
             command=exhibit.command,
         )
@@ -365,10 +360,6 @@ _FOLD = "Tables and figures"
 def _printed(exhibit: Exhibit, table: Table, stamp: str) -> Table:
     """Return a table as paper and page show it; the others of its columns are in its CSV."""
     return (table.only(exhibit.columns) if exhibit.columns else table).stamped(stamp)
-
-
-def _capital(words: str) -> str:
-    return words[:1].upper() + words[1:]
 
 
 def _named(stem: str, things: Sequence[T]) -> Iterator[tuple[str, T]]:
