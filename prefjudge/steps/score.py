@@ -407,7 +407,7 @@ def score(
         The seed of what is drawn; a study has its own.
     until : str, optional
         Make the board again that a study had at the end of this day in UTC, or at a time: yyyy-mm-dd or
-        yyyy-mm-ddThh:mm. Runs, votes and answers are those of then; study.toml and all files are today's.
+        yyyy-mm-ddThh:mm. Runs, votes and answers are those of then; study.toml, files and texts are today's.
     engine : Engine
         What reads the runs: this machine, or a cluster that Spark knows.
     out : Path, optional

@@ -87,9 +87,8 @@ def save_inputs(db: Connection, inputs: Iterable[InputFile], *, whole: bool = Fa
     If they are the ``whole``, the others are forgotten.
     """
     files, now = {(file.kind, file.name): file for file in inputs}, time.time()
-    rows = db.execute("SELECT kind, name, digest, place, added FROM inputs")
-    since = {(kind, name, digest): added for kind, name, digest, _, added in rows}
-    places = {} if whole else {(kind, name): place for kind, name, _, place, _ in rows}
+    before = {tuple(row): added for *row, added in db.execute(f"SELECT {_INPUT}, added FROM inputs")}
+    places = {} if whole else {(kind, name): place for kind, _, _, name, place in before}
     if whole:
         db.execute("DELETE FROM inputs")
     fresh = enumerate((key for key in files if key not in places), start=max(places.values(), default=0) + 1)
@@ -101,11 +100,17 @@ def save_inputs(db: Connection, inputs: Iterable[InputFile], *, whole: bool = Fa
     db.insert_all(
         "inputs",
         (
-            {**row_of(file), "place": places[key], "added": since.get((*key, file.digest), now)}
-            for key, file in files.items()
+            row | {"added": before.get(tuple(row.values()), now)}
+            for row in ({**row_of(file), "place": places[key]} for key, file in files.items())
         ),
         "ON CONFLICT (kind, path) DO NOTHING",
     )
+    for row in before.keys() - set(db.execute(f"SELECT {_INPUT} FROM inputs")):
+        former = dict(zip(_INPUT.split(", "), row, strict=True))
+        db.insert("former_inputs", {**former, "added": before[row], "gone": now})
+
+
+_INPUT = "kind, path, digest, name, place"
 
 
 def save_texts(db: Connection, queries: Mapping[str, str], passages: Mapping[str, Passage]) -> None:

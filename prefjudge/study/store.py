@@ -529,14 +529,22 @@ STEPS = [
     DELETE FROM settings WHERE key = 'resolved'
     """,
     "ALTER TABLE judgments ADD COLUMN shown TEXT NOT NULL DEFAULT ''",
+    """
+    CREATE TABLE former_inputs (
+        kind TEXT NOT NULL, path TEXT NOT NULL, digest TEXT NOT NULL, name TEXT NOT NULL,
+        place BIGINT NOT NULL, added DOUBLE PRECISION NOT NULL, gone DOUBLE PRECISION NOT NULL
+    )
+    """,
 ]
 
 
 def views_of(until: float) -> tuple[str, ...]:
     """Return what a study's tables held at a time, as views: what came later is left out."""
     here = f"AS SELECT * FROM {{main}}%s WHERE %s <= {until!r}"
-    dated = {"inputs": "added", "copies": "added", "hits": "published", "barred": "barred"}
+    dated = {"copies": "added", "hits": "published", "barred": "barred"}
     dated |= {"imports": "imported", "assignments": "collected", "resolved": "made"}
+    known = "EXISTS (SELECT 1 FROM pooled c WHERE c.query_id = p.query_id AND c.doc_id = p.doc_%s UNION ALL "
+    known += "SELECT 1 FROM challengers c WHERE c.query_id = p.query_id AND c.doc_id = p.doc_%s)"
     began = f"IN (SELECT challenge FROM {{main}}challenges WHERE %s <= {until!r})"
     return (
         *(f"{table} {here % (table, column)}" for table, column in dated.items()),
@@ -547,6 +555,7 @@ def views_of(until: float) -> tuple[str, ...]:
             f"SELECT {columns}, {since} FROM {{main}}former_{table} WHERE {since} <= {until!r} "
             f"AND gone > {until!r}"
             for table, columns, since in (
+                ("inputs", "kind, path, digest, name, place", "added"),
                 ("pooled", "query_id, doc_id, source", "added"),
                 ("drops", "judgment_id, reason", "dropped"),
                 ("answers", "version, query_id, doc_id", "made"),
@@ -560,12 +569,12 @@ def views_of(until: float) -> tuple[str, ...]:
         f"settings AS SELECT * FROM {{main}}settings WHERE key NOT IN ('strategy', 'strategy model') OR "
         f"NOT EXISTS (SELECT 1 FROM {{main}}settings WHERE key = '{DRIVEN_SINCE}' "
         f"AND CAST(value AS DOUBLE PRECISION) > {until!r})",
-        # Of pairs it is not kept when they were asked for: those of HITs were, as long as no later ones are.
-        f"pairs AS SELECT pair_id, query_id, doc_a, doc_b, CASE WHEN NOT EXISTS "
-        f"(SELECT 1 FROM {{main}}hits WHERE published > {until!r}) THEN votes WHEN pair_id IN "
+        # It is not kept when pairs were asked for: those of HITs were, where there are later ones.
+        f"pairs AS SELECT pair_id, query_id, doc_a, doc_b, CASE WHEN NOT EXISTS (SELECT 1 FROM {{main}}hits "
+        f"WHERE published > {until!r} AND target <> '{IMPORTED}') THEN votes WHEN pair_id IN "
         f"(SELECT pair_id FROM {{main}}slots JOIN {{main}}hits USING (hit_key) WHERE published <= {until!r} "
-        f"AND pair_id IS NOT NULL) THEN CASE WHEN votes > 0 THEN votes ELSE 1 END ELSE 0 END AS votes "
-        f"FROM {{main}}pairs",
+        "AND pair_id IS NOT NULL) THEN CASE WHEN votes > 0 THEN votes ELSE 1 END ELSE 0 END AS votes "
+        f"FROM {{main}}pairs AS p WHERE {' AND '.join(known % (side, side) for side in 'ab')}",
     )
 
 

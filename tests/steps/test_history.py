@@ -187,7 +187,7 @@ def board_of(study: Path, *words: str) -> tuple[str, bytes, str]:
     """What `score` prints of a study, all of it, the table that it writes, and what it says."""
     out = study.parent / "board.csv"
     told = prefjudge("score", study, "--measure", "RR@10", "--details", "--out", out, *words)
-    notes = [line for line in told.stderr.splitlines(keepends=True) if not line.startswith(("wrote", "next"))]
+    notes = [line for line in told.stderr.splitlines(keepends=True) if line.startswith("note: ")]
     return told.stdout, out.read_bytes(), "".join(notes)
 
 
@@ -248,11 +248,22 @@ def test_boards_of_answers_that_resolve_wrote_are_made_again(tmp_path: Path) -> 
         ranked = " ".join(f"d{n}" for n in (month, 3 + month % 2, 5)).split()
         run_file.write_text("".join(f"q1 Q0 {d} {n} {9 - n} run{month}\n" for n, d in enumerate(ranked)))
         file.write_text("".join(f"q1 {line}\n" for line in lines))
-        import_votes(study, file)
+        import_votes(study, file, queries=tmp_path / "queries.tsv", collection=texts)
         runs = [tmp_path / f"run{n}.txt" for n in range(1, month + 1)]
         pool(study, runs=runs, qrels=labels, queries=tmp_path / "queries.tsv", collection=texts, depth=2)
         resolve(study, rule=rule)
-        days[datetime.now(UTC).isoformat()] = board_of(study)
+        board, page, site = board_of(study), tmp_path / "page.html", tmp_path / "site"
+        report(study, out=page)
+        report(study, site=site)
+        days[datetime.now(UTC).isoformat()] = board, page.read_bytes(), (site / "index.html").read_bytes()
     assert len({*days.values()}) == 3
-    for day, board in days.items():
-        assert board_of(study, "--until", day) == board
+    for day, before in days.items():
+        page, site = tmp_path / "again.html", tmp_path / "again"
+        report(study, out=page, until=day)
+        report(study, site=site, until=day)
+        again = page.read_bytes(), (site / "index.html").read_bytes()
+        assert (board_of(study, "--until", day), *again) == before
+    with pytest.raises(InputError, match="what was may only be read"):
+        report(study, until=day)
+    with pytest.raises(InputError, match="--live shows what is new"):
+        report(study, until=day, out=page, live=True)

@@ -51,7 +51,7 @@ def test_a_store_of_a_development_version_is_refused(tmp_path: Path) -> None:
         db.execute("DROP TABLE duels")
         db.execute("INSERT INTO schema_version VALUES (13)")
     store.close()
-    with pytest.raises(StudyError, match="has schema 13; this prefjudge knows up to 5") as refused:
+    with pytest.raises(StudyError, match="has schema 13; this prefjudge knows up to 6") as refused:
         status(tmp_path / "study")
     assert "before 0.1" in refused.value.hint
 

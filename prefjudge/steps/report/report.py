@@ -350,6 +350,7 @@ def report(
     plots: str | Path | None = None,
     tables: tuple[str, str | Path] | None = None,
     bibtex: bool = False,
+    until: str | None = None,
     live: bool = False,
     port: Annotated[int, Interval(ge=0, le=65535)] = 7268,
     ready: Callable[[str], None] | None = None,
@@ -396,6 +397,8 @@ def report(
         A form (``tex``, ``md`` or ``csv``) and a folder: write every table of the page there.
     bibtex : bool
         Write a paragraph on methods with the study's numbers for a paper, as LaTeX, and what it cites.
+    until : str, optional
+        Tell what the study had by then, the end of a day in UTC or a time, as in `score`.
     live : bool
         Serve the page to this machine until Ctrl-C, and make it again when the study has changed.
     port : int
@@ -418,13 +421,15 @@ def report(
     StudyError
         The folder holds no study, or the study has no pool; a site needs best-known answers.
     """
-    opened = open_study(study)
+    opened = open_study(study, until)
     page_only = {"qrels": qrels, "out": out, "plots": plots, "tables": tables, "bibtex": bibtex, "live": live}
     site_only = {"leaderboard": leaderboard, "contact": contact, "url": url}
     for name, value in (site_only if site is None else page_only).items():
         if value is not None and value not in (False, "", (), []):
             goes = "goes with --site" if site is None else "is for one page, but --site writes many"
             raise InputError(f"--{name} {goes}", "Leave one of them out." if site else "Add --site DIR.")
+    if live and until is not None:
+        raise InputError("--live shows what is new, and --until what was", "Leave one of them out.")
     if site is not None:
         from prefjudge.steps.report.site.site import make_site
 
@@ -441,7 +446,10 @@ def report(
         )
     path = as_path(out) or own_file(opened, REPORT_FILE)
     if path is None:
-        raise InputError(f"{opened.folder} may only be read", "Write the page elsewhere: --out FILE.html")
+        what = "what was" if until else "the folder"
+        raise InputError(
+            f"{opened.folder}: {what} may only be read", "Write the page elsewhere: --out FILE.html"
+        )
     if path.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"{path}: a report is an HTML page", "Give it a name that ends in .html.")
     files, labels = expand(runs) if runs else (), take_qrels(qrels)
