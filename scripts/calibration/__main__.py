@@ -51,6 +51,8 @@ right, and how often `resolve` says that the votes do not fit.
 
 ``--costs`` holds plans against studies of three crowds: how often one costs no more than 19 of 20 are to.
 
+``--choices`` holds questions of three and four passages against pairs, by the time and by the choices.
+
 ``--examples`` shows what studies of 3, 50 and 500 queries say, and would say again.
 
 Votes come from ``--workers`` workers in each study, who are known to P(best) by name; of the noise ``spam``
@@ -71,6 +73,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import numpy as np
 from cells import NOISES, Design, join
+from choices import table as choices
 from comparisons import table as comparisons
 from costs import table as costs
 from diagram import diagram
@@ -112,6 +115,7 @@ def main() -> int:
         "examples": examples,
         "shapes": shapes,
         "costs": costs,
+        "choices": choices,
     }
     for of_studies in [other for name, other in others.items() if getattr(options, name)]:
         for line in of_studies(options.studies, options.seed):
@@ -158,6 +162,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--examples", action="store_true", help="the table of three sizes of studies instead")
     parser.add_argument("--shapes", action="store_true", help="the table of crowds of other shapes instead")
+    parser.add_argument("--choices", action="store_true", help="the table of questions of several passages")
     parser.add_argument("--costs", action="store_true", help="the table of what plans say of costs instead")
     parser.add_argument("--studies", type=int, help="for each line of a table (200; of votings 10 to 30)")
 
