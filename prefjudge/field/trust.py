@@ -22,7 +22,7 @@ from prefjudge.field.publish import barred_group, climbs, trusted_group
 from prefjudge.findings.judgments import pseudonymous
 from prefjudge.study.assignments import forget_barred, load_gold_records, load_judgments, save_barred
 from prefjudge.study.hits import HitStatus
-from prefjudge.study.judgments import Conduct, load_conduct, load_paces
+from prefjudge.study.judgments import load_conduct, load_paces
 from prefjudge.study.people import (
     AFTER_MISS,
     AS_GUESSED,
@@ -152,9 +152,8 @@ def bar_workers(study: Study, crowd: Crowd, target: str, *, again: bool = False,
     followers = {}
     if votes:
         with study.transaction(write=False) as db:
-            conduct = load_conduct(db)
-            workers, found = conduct.judgments.workers, find_followers(study, db, conduct)
-        followers = {workers[one.worker]: one.text for one in found}
+            log, _ = load_conduct(db)
+            followers = {log.workers[one.worker]: one.text for one in find_followers(study, db, log)}
     for worker in barred if again else barred.keys() & untold:
         with suppress(RefusedError):  # a marketplace that replaces a lost one does not know its workers
             crowd.bar(worker, group)
@@ -198,13 +197,13 @@ def _votes_to_look_at(study: Study, target: str) -> int:
     return votes if votes >= _GROWN * looked or not to_come else 0
 
 
-def find_followers(study: Study, db: Connection, conduct: Conduct) -> tuple[Shortcut, ...]:
+def find_followers(study: Study, db: Connection, log: Judgments) -> tuple[Shortcut, ...]:
     """Return whose votes of a study follow what is seen without reading, far more than others' do.
 
     What is usual, those say whose votes count or are held: by proven people alone, where they are most.
     """
     rule, target = barring_rule(study), current_target(db)
-    signals = visible(conduct.judgments, queries=load_queries(db), passages=load_passages(db))
+    signals = visible(log, queries=load_queries(db), passages=load_passages(db))
     records = load_gold_records(db, target)
     base = {
         worker
@@ -213,7 +212,7 @@ def find_followers(study: Study, db: Connection, conduct: Conduct) -> tuple[Shor
         for worker in count_votes(db, which, reason)
     }
     proven = {worker for worker in base if worker in records and rule.proves(records[worker])}
-    return find_shortcuts(conduct.judgments, signals, base=proven if 2 * len(proven) > len(base) else base)
+    return find_shortcuts(log, signals, base=proven if 2 * len(proven) > len(base) else base)
 
 
 _HASTE, _ENOUGH_PACES = 5.0, 10

@@ -99,18 +99,17 @@ def observe(study: Study | None, judgments: str | Path | None, *, ids: bool) -> 
 
 def _observe_study(study: Study, *, ids: bool) -> Observed:
     with study.transaction(write=False) as db:
-        conduct, kept, paces = load_conduct(db), load_judgments(db), load_paces(db)
+        (log, milliseconds), kept, paces = load_conduct(db), load_judgments(db), load_paces(db)
         rehearsal, remarks = load_rehearsal(db), load_remarks(db)
         queries, passages, barred = load_queries(db), load_passages(db), load_barred(db)
         undecided, turns = load_undecided(db, current_target(db)), load_turns(db)
-        shortcuts = find_followers(study, db, conduct)
-    if not len(conduct.judgments):
+        shortcuts = find_followers(study, db, log)
+    if not len(log):
         if len(kept):
             raise StudyError(
                 "no judgment of the study says whose it is", "Import votes that name their workers."
             )
         raise lacking(study, Stage.JUDGED)
-    log = conduct.judgments
     notices: tuple[str, ...] = ()
     if not log.sides:
         # thrown by a coin: a file that lists the preferred document first would make everybody suspect
@@ -124,7 +123,7 @@ def _observe_study(study: Study, *, ids: bool) -> Observed:
         study=True,
         log=replace(log, workers=tuple(map(name, log.workers))),
         kept=replace(kept, workers=tuple(map(name, kept.workers))),
-        milliseconds=conduct.milliseconds,
+        milliseconds=milliseconds,
         words=_count_words(log, queries, passages),
         accuracy=study.config.screening.accuracy,
         hourly={

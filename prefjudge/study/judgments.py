@@ -20,21 +20,12 @@ from prefjudge.study.imports import sides_known
 from prefjudge.study.store import COUNTED, VOTES, WORK, current_target
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Conduct:
-    """All judgments of the study, each worker's in the order in which they were made.
+def load_conduct(db: Connection) -> tuple[Judgments, NDArray[np.int64]]:
+    """Return all judgments, each worker's in the order in which they were made, and their milliseconds.
 
     Of a choice out of several passages it is one win: what is looked for in them takes them for independent.
+    The workers are all who submitted something; a comparison was visible for 0 where that is not known.
     """
-
-    judgments: Judgments
-    """The judgments; ``workers`` holds everybody who submitted something."""
-    milliseconds: NDArray[np.int64]
-    """Shape (n,): how long each comparison was visible; 0 where that is not known."""
-
-
-def load_conduct(db: Connection) -> Conduct:
-    """Return what each worker did."""
     golds = load_golds(db, current_target(db))
     log, assignments, parts = LogColumns(), Names(), [np.zeros((4, 0))]
     for part in _parts(db):
@@ -48,10 +39,7 @@ def load_conduct(db: Connection) -> Conduct:
     order = np.lexsort((place, in_order[assignment.astype(np.int64)], submitted))
     judgments = log.judgments(sides=sides_known(db), workers=tuple(golds), golds=golds)
     order = order[one_of_each_choice(select_judgments(judgments, order))]
-    return Conduct(
-        judgments=replace(select_judgments(judgments, order), click=None),
-        milliseconds=milliseconds[order].astype(np.int64),
-    )
+    return replace(select_judgments(judgments, order), click=None), milliseconds[order].astype(np.int64)
 
 
 def load_golds(db: Connection, target: str) -> dict[str, tuple[int, int]]:

@@ -306,7 +306,7 @@ def test_votes_that_leave_doubt_are_asked_again_of_the_proven(
         (known,) = count_votes(db, "sandbox")
         bases: list[set[str]] = []
         monkeypatch.setattr(trust, "find_shortcuts", lambda *_, base: bases.append(base))
-        trust.find_followers(study, db, load_conduct(db))
+        trust.find_followers(study, db, load_conduct(db)[0])
         assert bases == [{known}], "of whom nothing counts does not say what is usual"
         monkeypatch.undo()
         db.execute("DELETE FROM drops")

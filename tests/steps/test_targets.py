@@ -149,7 +149,7 @@ def test_nothing_of_a_rehearsal_counts_once_the_study_is_live(pooled: Path, live
         resolve(pooled)
     with Study(pooled).transaction(write=False) as db:
         assert load_gold_records(db) == {}
-        assert load_conduct(db).judgments.workers == ()
+        assert load_conduct(db)[0].workers == ()
         assert load_paces(db) == []
         assert first_answers_since(db) is None
         assert load_gold_records(db, "sandbox") != {}

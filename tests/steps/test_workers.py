@@ -123,13 +123,13 @@ def test_repeats_and_times_follow_the_order_on_the_screen(served: Path) -> None:
     work(served, workers=3, error=0.0, most=1)
     collect(served)
     with Study(served).transaction(write=False) as db:
-        conduct = load_conduct(db)
+        log, milliseconds = load_conduct(db)
         logged = db.execute("SELECT milliseconds FROM judgments ORDER BY judgment_id")
-    assert sorted(conduct.milliseconds.tolist()) == sorted(row[0] for row in logged)
-    assert conduct.milliseconds.tolist() != [row[0] for row in logged]
-    assert len(conduct.judgments.workers) == 3
-    assert conduct.judgments.gold is not None
-    assert conduct.judgments.gold.sum(axis=0).tolist() == [3, 3, 3]
+    assert sorted(milliseconds.tolist()) == sorted(row[0] for row in logged)
+    assert milliseconds.tolist() != [row[0] for row in logged]
+    assert len(log.workers) == 3
+    assert log.gold is not None
+    assert log.gold.sum(axis=0).tolist() == [3, 3, 3]
 
 
 @pytest.mark.usefixtures("in_full")

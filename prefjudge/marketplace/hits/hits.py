@@ -67,14 +67,6 @@ class Terms:
     requirements: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HitType(Terms):
-    """A requester's HIT type."""
-
-    hit_type_id: str
-    requester_id: str
-
-
 TERMS = columns_of(Terms)
 OF_TYPE = f"(SELECT hit_type_id, {', '.join(TERMS)} FROM hit_types) t"
 """What a HIT is joined with: its terms only, so that each column name occurs once."""
@@ -122,9 +114,9 @@ def _known_type(tx: Transaction, requester_id: str, fingerprint: str) -> str:
     return str(found or "")
 
 
-def find_type(tx: Transaction, requester_id: str, hit_type_id: str) -> HitType:
-    """Return a requester's HIT type."""
-    found = tx.get(HitType, "hit_types", hit_type_id=hit_type_id, requester_id=requester_id)
+def find_type(tx: Transaction, requester_id: str, hit_type_id: str) -> Terms:
+    """Return what a requester's HIT type offers."""
+    found = tx.get(Terms, "hit_types", hit_type_id=hit_type_id, requester_id=requester_id)
     if found is None:
         raise missing("HITType", hit_type_id)
     return found
@@ -413,15 +405,6 @@ class Offer(Terms):
     expiration: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Preview:
-    """A group and a HIT of it to look at; ``reason`` says why it cannot be accepted."""
-
-    group: View
-    hit: Hit
-    reason: str
-
-
 def groups(tx: Transaction, worker_id: str, number: int = 1) -> View:
     """Return one page of the groups with HITs that the worker has not done, best paid first."""
     worker = qualifications.standing(tx, worker_id)
@@ -525,8 +508,8 @@ def _view(tx: Transaction, row: Offer, worker: Standing, available: int) -> View
 
 def preview(
     tx: Transaction, worker_id: str, *, hit_id: str | None = None, group_id: str | None = None
-) -> Preview:
-    """Return a group and one HIT of it to look at before accepting."""
+) -> tuple[View, Hit, str]:
+    """Return a group, one HIT of it to look at, and why it cannot be accepted, if it cannot."""
     if hit_id is None:
         seen = group(tx, worker_id, group_id or "")
         hit_id = seen["hit_id"] if seen else ""
@@ -545,4 +528,4 @@ def preview(
     reason = "" if offer["qualified"] else offer["waits"] or "You do not meet the requirements."
     if not is_open or not offer["available"]:
         reason = "This HIT is no longer open to you."
-    return Preview(group=offer, hit=hit, reason=reason)
+    return offer, hit, reason

@@ -74,22 +74,21 @@ async def preview(call: Call) -> Page:
     """Show what is known of a HIT before it is accepted."""
     path = call.path_params
 
-    def act(tx: Transaction) -> tuple[hits.Preview, bool]:
-        seen = hits.preview(tx, call.worker_id, hit_id=path.get("hit_id"), group_id=path.get("group_id"))
-        known = before_accepting(read_question(hits.question(tx, seen.hit.hit_id)))
-        return seen, known is not None and seen.group["can_preview"]
+    def act(tx: Transaction) -> View:
+        group, hit, reason = hits.preview(
+            tx, call.worker_id, hit_id=path.get("hit_id"), group_id=path.get("group_id")
+        )
+        known = before_accepting(read_question(hits.question(tx, hit.hit_id)))
+        shows = known is not None and group["can_preview"]
+        return {
+            "group": group,
+            "hit": {"hit_id": hit.hit_id},
+            "can_accept": not reason,
+            "reason": reason,
+            "frame": frame(call, hit, NOT_AVAILABLE) if shows else None,
+        }
 
-    seen, shows = await call.look(act)
-    shown = None
-    if shows:
-        shown = frame(call, seen.hit, NOT_AVAILABLE)
-    context = {
-        "group": seen.group,
-        "hit": {"hit_id": seen.hit.hit_id},
-        "can_accept": not seen.reason,
-        "reason": seen.reason,
-        "frame": shown,
-    }
+    context = await call.look(act)
     return Page(name="preview", context=context)
 
 
