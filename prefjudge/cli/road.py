@@ -22,6 +22,7 @@ from prefjudge.cli.output import (
     print_words,
     progress,
     say,
+    screen_width,
     stamp,
 )
 from prefjudge.errors import CrowdError, NotFinished, quoted
@@ -560,8 +561,13 @@ def _after_resolve(study: Path) -> str:
 
 def show_resolve(result: "ResolveResult", *, details: bool) -> None:
     """Print what each rule decided, how sure it is, and what would change it."""
-    if result.asked_tables():
+    from prefjudge.show.results import Screen
+
+    if details and result.asked_tables():
         print_tables(result.asked_tables(), rehearsal=result.rehearsal)
+    for table in () if details else result.asked_tables():
+        one = Screen(tables=(table,), sure=table.notes)
+        typer.echo(one.text(screen_width(), stamp=str(result.rehearsal or "")))
     decided = ", ".join(f"{count} {status}" for status, count in result.statuses.items() if count)
     say(
         f"{result.rule}: {many(result.queries, 'query')} from {many(result.judgments, 'judgment')}: {decided}"

@@ -118,17 +118,17 @@ def _total(kind: Kind, found: Sequence[Variation]) -> str:
 
 
 def per_query_table(rows: Sequence[Resolution]) -> Table:
-    """Return each query's status, winners and, in their order, the probability that each is the best."""
+    """Return each query's status, its winners, and how probably each is the best; the least sure first."""
     return table(
         "Resolutions",
-        rows,
+        sorted(rows, key=lambda row: (row.p_best.get((*row.winners, "")[0], 0.0), row.margin)),
         {
             "query_id": Column(head="query", priority=0),
             "status": Column(),
             "winners": Column(value=lambda row: " ".join(row.winners)),
             "margin": Column("number", digits=1, priority=3),
             "p_best": Column(head="P(best) each", value=lambda row: row.sure or None),
-            "likely": Column(head="the best is", value=lambda row: row.among, priority=3),
+            "likely": Column(head="the best is", value=lambda row: row.among, priority=5),
             "pool_size": Column("integer", "pool", priority=4),
             "votes": Column("integer", priority=4),
             "missing": Column("integer", priority=2),

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -299,6 +300,17 @@ def test_each_winner_has_its_own_probability(votes: Path) -> None:
     assert [round(float(chance), 1) for chance in shown["q2"]] == [0.3, 0.3, 0.3]
     assert [round(float(chance), 1) for chance in shown["q3"]] == [0.5, 0.5]
     assert len(shown["q4"]) == 1
+
+
+def test_the_least_sure_queries_are_on_the_screen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "votes.txt").write_text("".join(f"q{number} a b a\n" * number for number in range(1, 15)))
+    result = resolve(judgments=tmp_path / "votes.txt", per_query=True)
+    show(result, details=False)
+    shown = capsys.readouterr().out
+    assert re.findall(r"(?m)^q\d+", shown) == [f"q{number}" for number in range(1, 11)]
+    assert "… and 4 more: --details" in shown
+    show(result, details=True)
+    assert "q14" in capsys.readouterr().out
 
 
 def crowd_lines(queries: int = 12) -> list[str]:
