@@ -285,7 +285,7 @@ class Carrier:
         alike = {own: same[own]} if own in same else same
         how = (Carried.TEXT if own in same else Carried.WORDS) if same else Carried.INSIDE
         texts = alike or inside
-        docs = tuple(sorted(name for names in texts.values() for name in names))
+        docs = tuple(sorted({name for names in texts.values() for name in names}))
         if len(texts) > 1 or len(docs) >= _MOST_FOUND:
             how = Carried.SEVERAL
         return (how if docs else Carried.NONE), docs

@@ -172,9 +172,11 @@ class _Moved:
     def __init__(
         self, texts: Mapping[str, str], docs: Iterable[str], there: Iterable[tuple[str, str]]
     ) -> None:
-        carrier, self.notices = Carrier(texts), list[str]()
+        carrier, self.notices, doc = Carrier(texts), list[str](), None
         for doc, text in there:
             carrier.look(doc, text)
+        if doc is None:
+            raise InputError("the collection of --onto holds no text", "Name a file, or a folder of files.")
         self.found = {doc: carrier.found(doc) for doc in sorted(docs)}
         if missing := [doc for doc in self.found if doc not in texts]:
             what = many(len(missing), "passage has", "passages have")

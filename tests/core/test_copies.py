@@ -204,6 +204,10 @@ def test_few_words_no_words_and_too_many_places_carry_nothing() -> None:
     how, docs = carried({f"d{number}": OLD for number in range(1000)})
     assert (how, len(docs)) == (Carried.SEVERAL, 100), "boilerplate does not fill the memory"
     assert Carrier({}).found("old") == (Carried.NONE, ())
+    twice = Carrier({"old": OLD})
+    for _ in range(2):
+        twice.look("a", OLD)
+    assert twice.found("old") == (Carried.TEXT, ("a",)), "a collection that lists it twice"
 
 
 @given(st.lists(st.lists(st.sampled_from("abc\u0130"), max_size=14).map(" ".join), max_size=6))

@@ -271,10 +271,13 @@ def test_what_cannot_be_carried_is_refused(tmp_path: Path) -> None:
     labels, run = tmp_path / "labels.txt", tmp_path / "one.run"
     labels.write_text("q1 0 o1 1\n")
     run.write_text("q1 Q0 o1 1 2.0 one\n")
+    empty = tmp_path / "empty"
+    empty.mkdir()
     texts: dict[str, Any] = {"collection": OLD, "onto": NEW}
     for file, how, words in (
         (labels, {}, "its ids are changed, and nothing else"),
         (run, texts, "holds neither qrels nor judgments"),
+        (labels, texts | {"onto": empty}, "--onto holds no text"),
         (labels, texts | {"onto": OLD.get}, "of which nobody knows all ids"),
         (labels, texts | {"onto": run.with_name("none.tsv")}, "none.tsv"),
     ):
