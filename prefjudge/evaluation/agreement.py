@@ -21,7 +21,7 @@ from prefjudge.evaluation.intervals import (
     tie_term,
     to_grid,
 )
-from prefjudge.evaluation.tests import SignificanceTest, all_pairs, check_level, classical_p
+from prefjudge.evaluation.tests import SignificanceTest, all_pairs, classical_p
 from prefjudge.words import many
 
 Index = NDArray[np.intp]
@@ -313,16 +313,18 @@ class Agreement:
     rows: tuple[AgreementRow, ...]
 
 
+_ALPHA = 0.05
+"""The level of each test."""
+
+
 def split_half(
     scores: Scores,
     *,
     splits: int = 100,
-    alpha: float = 0.05,
     columns: Sequence[tuple[SignificanceTest, Statistic]] = TABLE_4,
     rng: np.random.Generator,
 ) -> Agreement:
     """Compare the conclusions from random halves of the queries, for all pairs of runs."""
-    check_level(alpha)
     n, runs = scores.values.shape
     if n < 4 or runs < 2 or splits < 1:
         raise InputError(
@@ -337,7 +339,7 @@ def split_half(
     tests = dict.fromkeys(test for test, _ in columns)
     for split, pairs, halves in half_sums(grid, masks, a, b):
         means = [np.sign(half.total) for half in halves]
-        verdicts = {test: _significant(test, halves, alpha) for test in tests}
+        verdicts = {test: _significant(test, halves) for test in tests}
         for row, (test, kind) in enumerate(columns):
             if kind == "mean" or medians is None:
                 one, other = means
@@ -352,7 +354,7 @@ def split_half(
         runs=runs,
         pairs=int(a.size),
         splits=splits,
-        alpha=alpha,
+        alpha=_ALPHA,
         rows=tuple(
             AgreementRow(
                 test=test,
@@ -390,9 +392,9 @@ def _median_signs(
 
 
 def _significant(
-    test: SignificanceTest, halves: tuple[PairSums, PairSums], alpha: float
+    test: SignificanceTest, halves: tuple[PairSums, PairSums]
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    one, other = (classical_p(test, half, alpha) <= alpha for half in halves)
+    one, other = (classical_p(test, half, _ALPHA) <= _ALPHA for half in halves)
     return one, other
 
 

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from prefjudge.core.runs import Codes
-from prefjudge.errors import InputError
 from prefjudge.evaluation import agreement as halves
 from prefjudge.evaluation.agreement import TABLE_4, draw_halves, split_half
 from prefjudge.evaluation.intervals import Grid, PairSums, pair_sums, sort_sums, to_grid
@@ -85,8 +84,6 @@ def test_agreement_that_two_runs_are_equal_shows_as_such() -> None:
         row.aggregate: row for row in split_half(scores_of(values), rng=np.random.default_rng(2)).rows[2:5]
     }
     assert rows["median"].equal > 0.7 > 0.1 > rows["mean"].equal
-    with pytest.raises(InputError, match="alpha is 1"):
-        split_half(scores_of(values), alpha=1.0, rng=np.random.default_rng(2))
 
 
 MATRICES = st.one_of(
