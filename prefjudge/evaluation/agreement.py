@@ -272,6 +272,7 @@ def _weigh(weight: NDArray[np.integer], counts: Counts) -> Column:
 # significant.
 
 TESTS = (SignificanceTest.SIGN, SignificanceTest.RANK_SUM, SignificanceTest.WILCOXON, SignificanceTest.T)
+_ALPHA = 0.05
 TABLE_4: tuple[tuple[SignificanceTest, Statistic], ...] = (
     *((test, "mean") for test in TESTS),
     *((test, "median") for test in TESTS[:3]),
@@ -311,10 +312,6 @@ class Agreement:
     splits: int
     alpha: float
     rows: tuple[AgreementRow, ...]
-
-
-_ALPHA = 0.05
-"""The level of each test."""
 
 
 def split_half(
