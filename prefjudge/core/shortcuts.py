@@ -162,7 +162,8 @@ def find_shortcuts(
     tests = (2 * len(seen) + 2) * max(1, len(log.workers))
     for one in chain.from_iterable(signs):
         known = surest.get(one.worker)
-        if one.p * tests < level and (known is None or one.p < known.p):
+        # who follows what is seen agrees with others who do
+        if one.p * tests < level and (known is None or (one.rule != CLIQUE and one.p < known.p)):
             surest[one.worker] = one
     return tuple(surest[worker] for worker in sorted(surest))
 

@@ -1,5 +1,6 @@
 """How sure the answers are, and which runs may still be the best: one source for all that show it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,11 +14,12 @@ from prefjudge.core.resolving.confidence import (
     ConfidenceSummary,
     assess_confidence,
     check_model,
+    find_contested,
     summarise_confidence,
 )
 from prefjudge.core.resolving.resolutions import Resolutions, resolve, to_qrels
 from prefjudge.core.runs import Qrels
-from prefjudge.core.shortcuts import Shortcut, find_shortcuts, visible
+from prefjudge.core.shortcuts import CLIQUE, Shortcut, find_shortcuts, visible
 from prefjudge.errors import InputError, StudyError
 from prefjudge.evaluation.measures.measures import Measure, score_matrix
 from prefjudge.evaluation.measures.placings import place_candidates
@@ -124,14 +126,30 @@ def assess_answers(
 ) -> tuple[Confidence, ConfidenceSummary]:
     """Return how probable it is that each candidate is the best, and how sure the winners are."""
     shortcuts = study_shortcuts(votes)
-    theirs = np.isin(votes.log.worker, [one.worker for one in shortcuts])
-    log = select_judgments(votes.log, ~theirs) if shortcuts else votes.log
-    chances = assess_confidence(log, rng=rng, pools=votes.pools, strengths=strengths)
-    checks = check_model(log, chances.scales, rng=rng, pools=votes.pools)
-    summary = summarise_confidence(resolutions, chances, checks)
+
+    def without(left_out: Sequence[Shortcut]) -> tuple[Confidence, ConfidenceSummary]:
+        theirs = np.isin(votes.log.worker, [one.worker for one in left_out])
+        log = select_judgments(votes.log, ~theirs) if left_out else votes.log
+        chances = assess_confidence(log, rng=rng, pools=votes.pools, strengths=strengths)
+        checks = check_model(log, chances.scales, rng=rng, pools=votes.pools)
+        return chances, summarise_confidence(resolutions, chances, checks)
+
+    chances, summary = without(shortcuts)
     if not shortcuts:
-        return chances, summary
-    return chances, replace(summary, shortcuts=shortcuts, shortcut_votes=float(theirs.mean()))
+        return chances, replace(summary, contested=find_contested(votes.log, pools=votes.pools))
+    visible_rules = [one for one in shortcuts if one.rule != CLIQUE]
+    if len(visible_rules) < len(shortcuts) and not np.any(votes.log.gold):
+        # nobody can tell whether a few read, or the others do: what is sure is sure either way
+        with_them = without(visible_rules)
+        if with_them[1].mean < summary.mean:
+            chances, summary = with_them
+    codes = [one.worker for one in shortcuts]
+    return chances, replace(
+        summary,
+        shortcuts=shortcuts,
+        suspects=tuple(votes.log.workers[code] for code in codes),
+        shortcut_votes=float(np.isin(votes.log.worker, codes).mean()),
+    )
 
 
 def study_shortcuts(votes: JudgmentInput) -> tuple[Shortcut, ...]:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from prefjudge.core.judgments import Judgments, nameless
-from prefjudge.core.resolving.confidence import Confidence, assess_confidence
+from prefjudge.core.resolving.confidence import Confidence, assess_confidence, find_contested
 from prefjudge.core.resolving.posterior import sum_orders
 from prefjudge.core.resolving.rules import fit_strengths
 from prefjudge.core.resolving.scales import learn_trust
@@ -158,6 +158,20 @@ def test_agreement_that_gold_contradicts_is_said_before_all_else() -> None:
     (said,) = doubts(assess(replace(gang(share=0.5, right=0.95, votes=3), gold=None)))
     assert said.startswith("do not trust these answers yet: no gold tells who is right, and 1")
     assert " of 20 workers count for little beside a few who agree more and cast " in said
+
+
+@pytest.mark.parametrize("votes", [1, 3])
+def test_a_few_who_vote_most_are_contested_where_others_do_not_foretell_them(votes: int) -> None:
+    log = replace(gang(share=0.6, right=0.5, votes=votes), gold=None)
+    few = find_contested(log)
+    assert len(few) >= 5
+    assert set(few) <= {f"w{n}" for n in range(14, 20)}
+    assert find_contested(replace(log, gold=gang(share=0.6, right=0.5, votes=votes).gold)) == ()
+    rng = np.random.default_rng(0)
+    for _ in range(5):  # people of one mind, six of whom cast three of five votes
+        clean = gang(share=0.0, right=0.5, votes=votes)
+        worker = np.where(rng.random(len(clean)) < 0.6, rng.integers(6, size=len(clean)), clean.worker)
+        assert find_contested(replace(clean, worker=worker.astype(np.int32), gold=None)) == ()
 
 
 def cast_of(lines: tuple[str, ...], trust: float) -> tuple[np.ndarray, CastVotes]:

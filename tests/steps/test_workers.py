@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from random import Random
@@ -11,8 +12,10 @@ import numpy as np
 import pytest
 
 from prefjudge import collect, import_votes, publish, resolve, status, work, workers
+from prefjudge.core.shortcuts import CLIQUE
 from prefjudge.core.workers import SignKind
 from prefjudge.errors import InputError
+from prefjudge.findings import sureness
 from prefjudge.study.store import Study
 from tests.steps.conftest import COLLECTION, edit
 
@@ -133,7 +136,9 @@ def test_repeats_and_times_follow_the_order_on_the_screen(served: Path) -> None:
 
 
 @pytest.mark.usefixtures("in_full")
-def test_votes_that_follow_what_is_seen_are_said_first_and_make_no_answer_sure(pooled: Path) -> None:
+def test_votes_that_follow_what_is_seen_are_said_first_and_make_no_answer_sure(
+    pooled: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Imported votes of people and of bots that take the shorter passage: nothing else tells them apart."""
     texts = dict(line.split("\t") for line in (COLLECTION / "collection.tsv").read_text().splitlines())
     rows = (line.split("\t") for line in (COLLECTION / "truth.tsv").read_text().splitlines()[1:])
@@ -165,6 +170,21 @@ def test_votes_that_follow_what_is_seen_are_said_first_and_make_no_answer_sure(p
         (first, *_) = status(study).confidence.words
         assert first.startswith("do not trust these answers yet: 33% of the votes") == (name == "both")
     assert mean["both"] < mean["people"]
+    # as if the rule were not known, so that the bots had nothing but each other in common
+    known = sureness.study_shortcuts
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            sureness,
+            "study_shortcuts",
+            lambda votes: tuple(replace(one, rule=CLIQUE) for one in known(votes)),
+        )
+        either = status(study).confidence
+    assert either.mean <= mean["both"]
+    assert either.words[0].startswith(
+        "do not trust these answers yet: either the 4 workers who cast 33% of the votes do not read, or the "
+    )
+    names = sorted(one.worker for one in workers(study).signs if one.kind is SignKind.SHORTCUT)
+    assert all(f"--without {name}" in either.words[0] for name in names)
     kept = [one.worker for one in workers(study).signs if one.kind is SignKind.SHORTCUT]
     config = study / "study.toml"
     decided = "".join(f'keep.{worker} = "I asked her"\n' for worker in kept)

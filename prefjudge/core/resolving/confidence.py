@@ -25,7 +25,7 @@ from prefjudge.core.resolving.scales import (
 from prefjudge.core.resolving.shapes import FIGURES, average_chances, draw_shapes, learn_shapes
 from prefjudge.core.resolving.tournaments import Floats, Index, tournaments, vote_matrices
 from prefjudge.core.runs import Codes, Qrels
-from prefjudge.core.shortcuts import Shortcut
+from prefjudge.core.shortcuts import CLIQUE, Shortcut
 from prefjudge.core.strategies import LapseNoise, error_of_scale
 from prefjudge.words import chance_text, many
 
@@ -325,6 +325,44 @@ def _redrawn(chances: Floats, trust: float, times: int, rng: np.random.Generator
     return votes
 
 
+# Contested votes: a few who vote most, by what the others' votes do not foretell.
+
+_FEW, _SPLITS, _FORETOLD = 0.4, 6, 0.55
+
+
+@_one_blas_thread
+def find_contested(judgments: Judgments, *, pools: Pools | None = None) -> tuple[str, ...]:
+    """Return the few who cast half of the votes, where others foretell theirs far less than votes do others.
+
+    Votes that some shared rule casts are of one mind by themselves, and so taken for the truth.
+    """
+    cast = np.bincount(judgments.worker + 1, minlength=1 + len(judgments.workers))[1:]
+    order = np.argsort(-cast, kind="stable")
+    few = order[: 1 + int(np.searchsorted(np.cumsum(cast[order]), cast.sum() / 2.0))]
+    met = 0 if judgments.gold is None else cast[judgments.gold.sum(axis=0) > 0].sum()
+    if not len(judgments) or few.size > _FEW * np.count_nonzero(cast) or 2 * met >= cast.sum():
+        return ()
+    rows = 2 * len(judgments) + (0 if pools is None else pools.query.size) + 1
+    (block,) = tournaments(judgments, pools=pools, block_rows=rows)
+
+    def foretold(some: NDArray[np.bool_]) -> float:
+        """Return how far beyond chance the strengths by the other votes foretell these."""
+        columns = ("left", "right", "choice", "strength", "worker")
+        rest = replace(block, **{name: getattr(block, name)[~some] for name in columns})
+        worth = np.zeros(block.doc.size)
+        for stack in vote_matrices(rest, ties=0.5, cells=1 << 20):
+            worth[stack.rows] = fit_strengths(stack.votes, scale=1.0).mean
+        return float(np.mean((np.sign(worth[block.left] - worth[block.right]) * block.choice)[some]))
+
+    theirs, rng = np.isin(block.worker, few), np.random.default_rng(0)
+    if not theirs.any():
+        return ()
+    usual, found = np.mean([foretold(rng.permutation(theirs)) for _ in range(_SPLITS)]), foretold(theirs)
+    if found >= _FORETOLD * usual or usual - found <= 2.0 / np.sqrt(theirs.sum()):
+        return ()
+    return tuple(judgments.workers[code] for code in few.tolist())
+
+
 # Confidence of resolutions: how probable it is that each is right, and how often all are.
 
 
@@ -372,15 +410,19 @@ class ConfidenceSummary:
     shortcuts: tuple[Shortcut, ...] = ()
     """The workers whose votes follow what is seen without reading; the probabilities are those by the votes
     of the others alone."""
+    suspects: tuple[str, ...] = ()
+    """Their names."""
     shortcut_votes: float = 0.0
     """The share of the votes that those workers made."""
+    contested: tuple[str, ...] = ()
+    """The few who cast half of the votes, where the others' votes hardly foretell theirs."""
     doubts: tuple[str, ...] = ()
     """What speaks against the weights of workers: that gold pairs contradict them, or that nobody met any."""
 
     @property
     def words(self) -> tuple[str, ...]:
         """How sure the winners are, what that rests on, and where the votes do not fit the model."""
-        doubts = [*self._words_on_shortcuts(), *self.doubts]
+        doubts = [*self._words_on_shortcuts(), *self._words_on_contested(), *self.doubts]
         if isnan(self.mean):
             return (*doubts, "no query has a winner yet")
         words = [
@@ -416,12 +458,29 @@ class ConfidenceSummary:
     def _words_on_shortcuts(self) -> list[str]:
         if not self.shortcuts:
             return []
+        if all(one.rule == CLIQUE for one in self.shortcuts):
+            return [
+                f"do not trust these answers yet: either the {len(self.shortcuts)} workers who cast "
+                f"{self.shortcut_votes:.0%} of the votes do not read, or the others do not: one "
+                f"{self.shortcuts[0].text}: see prefjudge workers{_leave_out(self.suspects)}. "
+                "The probabilities below are those with or without their votes, whichever are lower"
+            ]
         surest, several = min(self.shortcuts, key=lambda one: one.p), len(self.shortcuts) > 1
         who = f"{len(self.shortcuts)} workers, one of whom" if several else "one worker, who"
         return [
             f"do not trust these answers yet: {self.shortcut_votes:.0%} of the votes can be cast without "
-            f"reading. They are those of {who} {surest.text}: see prefjudge workers. The winners "
-            "count all votes, the probabilities below only those of the others"
+            f"reading. They are those of {who} {surest.text}: see prefjudge "
+            f"workers{_leave_out(self.suspects)}. "
+            "The winners count all votes, the probabilities below only those of the others"
+        ]
+
+    def _words_on_contested(self) -> list[str]:
+        if not self.contested or self.shortcuts:
+            return []
+        return [
+            "do not trust these answers yet: no gold tells who is right, and the votes of others hardly "
+            f"foretell those of the {many(len(self.contested), 'worker')} who cast half of them: see "
+            f"prefjudge workers{_leave_out(self.contested)}"
         ]
 
     def _words_on_shapes(self) -> str:
@@ -447,6 +506,11 @@ class ConfidenceSummary:
             f"the judgments suggest that {self.error:.0%} of votes on a random pair are wrong "
             f"({self.error_low:.0%} to {self.error_high:.0%})"
         )
+
+
+def _leave_out(names: Sequence[str]) -> str:
+    """Return how to leave workers out, where they are few."""
+    return f", and resolve {' '.join(f'--without {name}' for name in names)}" if 0 < len(names) <= 8 else ""
 
 
 def summarise_confidence(
