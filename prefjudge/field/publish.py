@@ -307,7 +307,9 @@ class Pages:
             page=self.page(hit, crowd),
             comparisons=tuple(self._shown(hit)),
             title=config.hit.title,
-            description=config.hit.description,
+            description=config.hit.description.replace(
+                "two passages", "two passages" if config.hit.passages == 2 else "several passages"
+            ),
             pay=hit.reward_cents * CENT,
             workers=hit.assignments,
             work_seconds=config.hit.assignment_minutes * 60,

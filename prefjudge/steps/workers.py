@@ -11,7 +11,7 @@ from statistics import median
 import numpy as np
 
 from prefjudge.core.hits import CENT
-from prefjudge.core.judgments import Judgments, gather_verdicts
+from prefjudge.core.judgments import Judgments, gather_verdicts, one_of_each_choice, select_judgments
 from prefjudge.core.resolving.rules import fit_noisy_bradley_terry
 from prefjudge.core.shortcuts import CLIQUE, Shortcut
 from prefjudge.core.workers import (
@@ -104,6 +104,7 @@ def _observe_study(study: Study, *, ids: bool) -> Observed:
         queries, passages, barred = load_queries(db), load_passages(db), load_barred(db)
         undecided, turns = load_undecided(db, current_target(db)), load_turns(db)
         shortcuts = find_followers(study, db, log)
+    kept = select_judgments(kept, one_of_each_choice(kept))  # as those of the log are
     if not len(log):
         if len(kept):
             raise StudyError(

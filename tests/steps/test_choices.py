@@ -4,12 +4,26 @@ from pathlib import Path
 
 import pytest
 
-from prefjudge import collect, export, gold, import_votes, init, plan, publish, release, resolve, run, work
+from prefjudge import (
+    collect,
+    export,
+    gold,
+    import_votes,
+    init,
+    plan,
+    publish,
+    release,
+    resolve,
+    run,
+    work,
+    workers,
+)
 from prefjudge.core.pools import Pools, candidates_of
 from prefjudge.database import Connection
 from prefjudge.errors import ConfigError, InputError
 from prefjudge.field.crowd import keep_marketplace_open
-from prefjudge.field.publish import plan_batch
+from prefjudge.field.pay import lock_crowd
+from prefjudge.field.publish import Pages, eligibility, plan_batch
 from prefjudge.reading.labels import read_judgments
 from prefjudge.steps.store.backup import recover
 from prefjudge.study.assignments import load_judgments
@@ -60,6 +74,9 @@ def test_a_question_of_several_passages_shows_every_pair_and_hides_gold_of_as_ma
     asked = [pair.pair_id for hit in hits for slot in hit.slots for pair in slot.pairs if pair.pair_id]
     assert set(asked) == set(range(1, 70)), "all pairs"
     assert len(asked) < 90, "few of them twice"
+    with lock_crowd(Study(three), "sandbox") as crowd:
+        task = Pages(Study(three)).task(hits[0], crowd, eligibility(Study(three)))
+    assert "several passages" in task.description
     for hit in hits:
         shown = [pair.pair_id for slot in hit.slots for pair in slot.pairs if pair.pair_id]
         assert len(set(shown)) == len(shown), "no pair twice in a HIT"
@@ -88,6 +105,8 @@ def test_a_click_is_stored_as_its_wins_and_finds_the_best(three: Path, tmp_path:
         pools = load_pools(db)
     for query, _, found, _ in map(str.split, lines(three / "preference.qrels")):
         assert found == max(pooled(pools, query), key=lambda doc: truth[query, doc])
+    seen = workers(three)
+    assert seen.kept <= seen.judgments, "of each choice one win, in what counts too"
     # what leaves the study, and comes back, still knows which wins are one choice
     out = tmp_path / "release"
     release(three, out=out, rehearsal=True)
