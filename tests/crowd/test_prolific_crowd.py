@@ -181,6 +181,15 @@ class TestProlificCrowd(CrowdContract):
         stage.crowd.steer(stop=False)
         assert (stage.platform.study.status, stage.platform.study.places) == ("ACTIVE", 2)
 
+    def test_a_study_that_was_stopped_there_when_its_last_place_was_taken_stays_so(
+        self, stage: ProlificStage
+    ) -> None:
+        stage.take(stage.join(), stage.crowd.publish(task()))
+        stage.platform.move("STOP")
+        stage.crowd.publish(task("again"))
+        assert "stopped on Prolific and stays so" in stage.open_again().recruit()[0]
+        assert (stage.platform.study.status, stage.platform.study.places) == ("COMPLETED", 1)
+
     def test_what_was_edited_there_and_what_an_hour_pays_is_said(self, stage: ProlificStage) -> None:
         stage.platform.currency = "GBP"
         task_id = stage.crowd.publish(task(pay=Decimal("2.00"), workers=2))

@@ -583,10 +583,13 @@ class ProlificCrowd(HitCrowd):
         if study.status == "ACTIVE" and study.stopped:
             # a kill before it was stopped, or a person who let it go on: the next stop may be a person's
             study = self._studies.resize(study, study.places)
-        used = sum(one.status not in _FREED for one in listed.values())
+        statuses = [one.status for one in listed.values()]
         over = study.status in ("AWAITING REVIEW", "COMPLETED") and not study.stopped
+        early = sum(one not in _FREED for one in statuses) < study.places or (
+            study.status == "COMPLETED" and any(one in _UNDECIDED for one in statuses)
+        )
         by_hand = study.stopped not in ("", CLOSED)
-        if study.status == "PAUSED" or by_hand or (over and used < study.places):
+        if study.status == "PAUSED" or by_hand or (over and early):
             how = "paused on Prolific" if study.status == "PAUSED" else "stopped on Prolific"
             return (
                 f"the study was {'stopped from here' if by_hand else how} and stays so: "
