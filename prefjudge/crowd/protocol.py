@@ -240,11 +240,13 @@ class Recruiting(Protocol):
         """Return the calls by which ``recruit`` would let so many workers come for tasks like this one."""
         ...
 
-    def settle(self, *, held: bool = False, dry_run: bool = False) -> tuple[Decimal, tuple[str, ...]]:
+    def settle(
+        self, *, held: bool = False, dry_run: bool = False
+    ) -> tuple[Decimal, tuple[str, ...], Mapping[str, CrowdError]]:
         """Pay what was decided, each once, and let as many people come as the tasks still need.
 
-        What a person decided there stands. Returns what was paid, and sentences: how it stands there, and
-        what happened there.
+        What a person decided there stands. Returns what was paid; sentences: how it stands there, and what
+        happened there; and why submissions are not paid whose pay failed, by their ids.
         ``held`` pays what was rejected; with ``dry_run`` nothing is done, and they say what that would be.
         """
         ...

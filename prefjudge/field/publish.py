@@ -69,6 +69,7 @@ from prefjudge.study.store import (
     refuse_other_target,
     save_setting,
 )
+from prefjudge.words import many
 
 _RETRY_SECONDS = 24 * 3600
 """How long who took the test waits for another try, which has the same pairs."""
@@ -681,15 +682,24 @@ def plan_recruiting(study: Study, crowd: Crowd, hits: Sequence[StudyHit]) -> tup
 
 
 def settle_elsewhere(
-    study: Study, crowd: Crowd, *, held: bool = False, dry_run: bool = False
+    study: Study, crowd: Crowd, *, held: bool = False, dry_run: bool = False, heeds: str = ""
 ) -> tuple[Decimal | None, tuple[str, ...]]:
     """Pay people where they come from, where somebody else pays than who has decided."""
     # Returns what was paid there, how it stands, and what a person decided, which stands; with `held` what
-    # was refused there is paid.
+    # was refused there is paid. What fails is raised last: of any assignment, or of the one that it `heeds`.
     if not isinstance(crowd, Recruiting):
         return None, ()
-    paid, happened = crowd.settle(held=held, dry_run=dry_run)
-    return (None, happened) if dry_run else (paid, _noted(study, happened))
+    paid, happened, unpaid = crowd.settle(held=held, dry_run=dry_run)
+    if dry_run:
+        return None, happened
+    _noted(study, happened)
+    if errors := [*dict.fromkeys(error for one, error in unpaid.items() if heeds in ("", one))]:
+        raise CrowdError(
+            f"{many(len(errors), 'submission is', 'submissions are')} not paid: {errors[0].message}",
+            f"{errors[0].hint or 'Fix the cause, then pay again.'} ${paid} was paid just now; `prefjudge "
+            "status` says how all others stand.",
+        )
+    return paid, happened
 
 
 def _noted(study: Study, happened: tuple[str, ...]) -> tuple[str, ...]:

@@ -187,7 +187,10 @@ class _Collection:
             self._pay()
         release_unused(self._study, self._crowd, self._target)
         self._reissue_loose_pairs()
-        self._happened += (*settle_elsewhere(self._study, self._crowd)[1], *kept_out)
+        try:
+            self._happened += (*settle_elsewhere(self._study, self._crowd)[1], *kept_out)
+        except CrowdError as error:  # what is asked for is still to be recorded
+            self._unpaid = self._unpaid or error
         if self._unseen:
             raise CrowdError(
                 f"{many(len(self._unseen), 'HIT')} cannot be read: {self._unseen[0].message}",

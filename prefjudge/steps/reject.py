@@ -107,9 +107,9 @@ def _decide(
 ) -> tuple[str, str, tuple[str, ...]]:
     """Do what is asked for; return the worker, what was done, and what happened elsewhere."""
     if overturn:
-        settle_elsewhere(study, crowd)  # what was paid so far is for what was earned so far
+        settle_elsewhere(study, crowd, heeds=assignment)  # what was paid so far is for what was earned so far
         worker = _overturn(study, crowd, target, assignment, reason)
-        _, happened = settle_elsewhere(study, crowd)
+        _, happened = settle_elsewhere(study, crowd, heeds=assignment)
         paid = not isinstance(crowd, Recruiting) or crowd.is_paid(assignment)
         return worker, "paid after all" if paid else "taken back here; it is not paid yet there", happened
     for due in find_dues(study, target):

@@ -333,7 +333,7 @@ def test_a_rejection_that_is_taken_back_after_a_payment_is_paid_by_one_more_bonu
     assert (one.status == "PARTIALLY APPROVED") == partly
     assert platform.spent() == platform.cost(200)
     platform.break_once("bonus-refused")
-    with pytest.raises(RefusedError, match="1 bonus is not paid"):
+    with pytest.raises(CrowdError, match="1 submission is not paid"):
         reject(study, odd, reason="It was our mistake.", overturn=True, live=True)
     assert platform.spent() == platform.cost(200)
     for _ in range(3):
@@ -342,6 +342,29 @@ def test_a_rejection_that_is_taken_back_after_a_payment_is_paid_by_one_more_bonu
     assert "not seen" not in said
     assert "5.60 USD charged" in said, "both ledgers are equal"
     assert one.status == ("PARTIALLY APPROVED" if partly else "AWAITING REVIEW")
+
+
+def test_a_refused_bonus_hides_nothing_and_keeps_no_other_from_an_overturn(
+    study: Path, platform: Platform
+) -> None:
+    publish(study, live=True, yes=True)
+    people = People(study, platform)
+    for habit in ("early", "honest", "odd"):
+        assert people.come(habit)
+    platform.faults.append(lambda _, path: "status 400" if path.endswith("/bonus-payments/") else "")
+    with pytest.raises(CrowdError, match="1 submission is not paid: ") as refused:
+        collect(study, live=True)
+    assert r"$2.00 was paid just now" in refused.value.hint
+    said = " | ".join(status(study, confidence=False).notices)
+    assert "on Prolific the study is active: 3 of" in said
+    assert "1 submission is not paid (worker " in said
+    (odd,) = pay(study, live=True, dry_run=True, held=True).dues
+    reject(study, odd.assignment_id, reason="NO_DATA: nothing in it is an answer", live=True)
+    done = reject(study, odd.assignment_id, reason="It was our mistake.", overturn=True, live=True)
+    assert done.done == "paid after all"
+    (owed,) = [one.worker_id for one in Site(*site_of(study)).visits() if one.due]
+    forget_person(owed, study, unpaid=True)
+    assert "is not paid" not in " | ".join(collect(study, live=True).notices), "the debt was given up"
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ _ID = re.compile(r"\b[0-9a-f]{24}\b")
 
 
 class LostReplyError(CrowdError):
-    """A call that must not be made again has no reply: it may have been carried out."""
+    """A call that must not be made again has no whole reply: it may have been carried out."""
 
 
 class UnknownError(RefusedError):
@@ -150,9 +150,9 @@ class Client:
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise self.odd("the cost of a study") from error
 
-    def odd(self, wanted: str) -> CrowdError:
+    def odd(self, wanted: str, kind: type[CrowdError] = CrowdError) -> CrowdError:
         """Return the error that an answer is not what Prolific's API gives."""
-        return CrowdError(
+        return kind(
             f"{self.url} answered, but not with {wanted}", "Check PROLIFIC_URL: it must be Prolific's API."
         )
 
@@ -179,7 +179,7 @@ class Client:
         try:
             return json.loads(body) if body else None
         except (ValueError, RecursionError) as error:
-            raise self.odd("JSON") from error
+            raise self.odd("JSON", LostReplyError) from error
 
     def _refusal(self, method: str, path: str, status: int, body: bytes) -> CrowdError:
         said = _sentence(body) or f"status {status}"
@@ -191,7 +191,7 @@ class Client:
             )
         kind = UnknownError if status == 404 else RefusedError
         if status < 400:  # a redirection could carry the token to another host
-            return self.odd(f"an answer to {call}, but led elsewhere")
+            return self.odd(f"an answer to {call}, but led elsewhere", LostReplyError)
         return kind(f"{self.url} refused {call}: {said}")
 
 

@@ -40,6 +40,7 @@ from prefjudge.crowd.tasks import (
     TaskState,
     WorkerGroup,
 )
+from prefjudge.errors import CrowdError
 from prefjudge.resources import is_inside
 from prefjudge.words import many
 
@@ -420,17 +421,20 @@ class ProlificCrowd(HitCrowd):
         found = self._visit_of(submission_id)
         return found is None or not (found[1].due or found[1].unseen)
 
-    def settle(self, *, held: bool = False, dry_run: bool = False) -> tuple[Decimal, tuple[str, ...]]:
+    def settle(
+        self, *, held: bool = False, dry_run: bool = False
+    ) -> tuple[Decimal, tuple[str, ...], Mapping[str, CrowdError]]:
         """Pay at Prolific what was decided here, and fit the number of people to what is still on offer.
 
         With ``held`` a person has looked at what was rejected at Prolific: it is paid, too. Returns what was
-        paid, without fees, how the study stands there, and what a person did there.
+        paid, without fees; how the study stands there, and what a person did there; and what is not paid.
         """
         study, nothing = self.find(), Decimal("0.00")
         if dry_run:
             if study is None or study.status == "UNPUBLISHED" or not held:
-                return nothing, ()
-            return nothing, self._payments(study).foresee(self._site.visits(), self.submissions.read(study))
+                return nothing, (), {}
+            visits, listed = self._site.visits(), self.submissions.read(study)
+            return nothing, self._payments(study).foresee(visits, listed), {}
         outstanding = self._outstanding()
         draft = study is not None and study.status == "UNPUBLISHED"
         if study is None or (draft and not self._studies.is_kept(study)):
@@ -441,14 +445,14 @@ class ProlificCrowd(HitCrowd):
                 f"Prolific is this one's; to {'publish' if draft else 'make'} it: "
                 f"prefjudge publish {self._settings.study} --live"
             )
-            return nothing, (said,) * bool(outstanding)
+            return nothing, (said,) * bool(outstanding), {}
         if draft:
-            return nothing, self.recruit()
+            return nothing, self.recruit(), {}
         self._studies.keep(study)
         listed, visits = self.submissions.sync(), self._site.visits()
         kept_away = self._fit(study, outstanding, listed, visits)
-        paid, happened = self._payments(study).settle(visits, listed, held=held)
-        return paid, (*self._standing(outstanding), *kept_away, *happened)
+        paid, happened, unpaid = self._payments(study).settle(visits, listed, held=held)
+        return paid, (*self._standing(outstanding), *kept_away, *happened), unpaid
 
     def steer(self, *, stop: bool | None = None, places: int | None = None) -> tuple[str, ...]:
         """Stop the study or let it go on, as a person says; or set how many people may take part."""

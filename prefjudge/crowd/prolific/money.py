@@ -28,6 +28,7 @@ from prefjudge.crowd.prolific.client import (
     moment_of,
 )
 from prefjudge.crowd.protocol import CrowdSettings, RefusedError
+from prefjudge.errors import CrowdError
 from prefjudge.words import many
 
 CENT = Decimal("0.01")
@@ -100,6 +101,8 @@ _LEAST_SHARE, _MOST_SHARE = 8, 99
 _WHY_PART = "Paid for the tasks that you did: you stopped early, or there were no more for you."
 _WEEK = 7 * 86_400.0
 _MOST_NAMED = 20
+_MOST_FAILED = 3
+"""After so many visits in a row that Prolific gives no answer about, the others wait for the next look."""
 _WHY_BACK = (
     "Not all tasks of this submission were done and accepted: you stopped early, or there were no more for "
     "you. What you did is paid by a bonus, so please return the submission."
@@ -167,38 +170,52 @@ class Payments:
 
     def settle(
         self, visits: Sequence[Visit], listed: Mapping[str, Submission], *, held: bool = False
-    ) -> tuple[Decimal, tuple[str, ...]]:
+    ) -> tuple[Decimal, tuple[str, ...], dict[str, CrowdError]]:
         """Pay what is decided and not paid yet.
 
-        Returns how much that was, without fees, and what a person decided at Prolific, in sentences.
+        Returns how much that was, without fees; what a person decided at Prolific, in sentences; and why
+        assignments are not paid whose pay failed, by their ids.
         """
-        happened = Happened(self.settings.study)
-        refused, reward = list[RefusedError](), self.study.reward * CENT
+        happened, unpaid = Happened(self.settings.study), dict[str, CrowdError]()
+        reward, failed = self.study.reward * CENT, 0
         met = {visit.session for visit in visits}
         for visit in visits:
             status = listed[visit.session].status if visit.session in listed else ""
+            who = f"worker {self.settings.pseudonym(visit.worker_id)}"
             try:
-                act = self._act(visit, status, reward, happened, held=held)
-            except RefusedError as error:
-                refused.append(error)
+                act = self._act_twice(visit, status, reward, happened, held=held)
+            except CrowdError as error:
+                why = f"{error.message.rstrip('.')}. {error.hint}".strip()
+                happened.failed.setdefault(why, []).append(who)
+                unpaid |= dict.fromkeys(visit.assignments, error)
+                failed = 0 if isinstance(error, RefusedError) else failed + 1
+                if failed == _MOST_FAILED:
+                    break
                 continue
+            failed = 0
             approved = status in ("APPROVED", "PARTIALLY APPROVED")
             happened.for_nothing += approved and visit.decided and not visit.earned
             unapproved = act not in (Act.APPROVE, Act.STANDS)
             if status == "AWAITING REVIEW" and unapproved and not visit.to_review:
-                who = f"worker {self.settings.pseudonym(visit.worker_id)}"
                 happened.waiting.append((listed[visit.session].approved_on, who))
         happened.waiting += [
             (one.approved_on, "somebody whom the worker site does not know")
             for session, one in listed.items()
             if one.status == "AWAITING REVIEW" and session not in met
         ]
-        if refused:
-            raise RefusedError(
-                f"{many(len(refused), 'bonus is', 'bonuses are')} not paid: {refused[0].message}",
-                refused[0].hint or "Nothing was paid for them. Fix the cause, then pay again.",
-            )
-        return happened.paid, happened.sentences()
+        return happened.paid, happened.sentences(), unpaid
+
+    def _act_twice(
+        self, visit: Visit, status: str, reward: Decimal, happened: "Happened", *, held: bool
+    ) -> Act:
+        """Do what `_act` does; once more where it was refused as the submission has just become another."""
+        try:
+            return self._act(visit, status, reward, happened, held=held)
+        except RefusedError:
+            now, _, _ = self._read(visit.session)
+            if now == status:
+                raise
+        return self._act(visit, now, reward, happened, held=held)
 
     def _act(self, visit: Visit, status: str, reward: Decimal, happened: "Happened", *, held: bool) -> Act:
         """Do what is to be done for one visit; return what it was."""
@@ -318,7 +335,7 @@ class Payments:
             happened.paid += amount
         except LostReplyError:
             happened.unseen.append((amount, Decimal(0), _SOON))
-        except RefusedError:  # Prolific did nothing: it may be asked again
+        except CrowdError:  # Prolific did nothing: it may be asked again
             self.site.note_paid(visit.number, "refused")
             raise
 
@@ -380,6 +397,8 @@ class Happened:
         self.parts = self.whole = self.in_part = self.returned = self.by_hand = self.for_nothing = 0
         self.paid = Decimal("0.00")
         """What was paid from here just now."""
+        self.failed: dict[str, list[str]] = {}
+        """Why what was decided is not paid, and whose it is."""
         self.unseen: list[tuple[Decimal, Decimal, str]] = []
         """Bonuses that were asked for: what each pays, what is asked for then, and what to do until then."""
         self.overruled: list[tuple[Decimal, bool]] = []
@@ -396,6 +415,12 @@ class Happened:
         return tuple(filter(None, (*self._open(), *self._done())))
 
     def _open(self) -> Iterator[str]:
+        for why, whom in self.failed.items():
+            yield (
+                f"{many(len(whom), 'submission is', 'submissions are')} not paid ({_named(whom)}): "
+                f"{why} The next `prefjudge pay` tries again; to give it up, forget the "
+                f"worker: prefjudge workers {self._study} --forget ID --unpaid (--ids shows the ids)"
+            )
         for what in (_LATE, _LATE_REJECTED, _SOON):
             if bonuses := [(owed, more) for owed, more, told in self.unseen if told == what]:
                 later = sum(more for _, more in bonuses)
@@ -413,11 +438,10 @@ class Happened:
         if self.waiting:
             soon = sum(when - time.time() < _WEEK for when, _ in self.waiting)
             each = [f"{who} on {datetime.fromtimestamp(when, UTC):%F}" for when, who in sorted(self.waiting)]
-            rest = [f"{len(each) - _MOST_NAMED} more"] if len(each) > _MOST_NAMED else []
             yield (
                 f"{many(len(each), 'submission waits', 'submissions wait')} to be returned on Prolific, "
                 f"which otherwise approves {'it' if len(each) == 1 else 'them'} in full: "
-                f"{', '.join([*each[:_MOST_NAMED], *rest])}"
+                f"{_named(each)}"
                 f"{f'; {soon} within a week: ask for a return by a message there' if soon else ''}"
             )
 
@@ -457,6 +481,11 @@ def _overruled(each: Sequence[tuple[Decimal, bool]], what: str) -> Iterator[str]
         if amounts := [amount for amount, taken_back in each if taken_back == back]:
             many_ = many(len(amounts), "submission")
             yield f"${sum(amounts)} {what} for {many_} that a person rejected on Prolific, by {how}"
+
+
+def _named(each: Sequence[str]) -> str:
+    rest = [f"{len(each) - _MOST_NAMED} more"] if len(each) > _MOST_NAMED else []
+    return ", ".join([*each[:_MOST_NAMED], *rest])
 
 
 def _were(count: int) -> str:

@@ -450,12 +450,12 @@ class _Handler(BaseHTTPRequestHandler):
                 status, said = platform.answer(self.command, parts.path, query, body)
             except DeclinedError as refused:
                 status, said = refused.status, _error(refused.status, refused.detail)
-            return self._drop() if fault == "drop after" else self._send(status, said)
+            return self._drop() if fault == "drop after" else self._send(status, said, fault == "cut short")
 
     do_GET = do_POST = do_PATCH = do_DELETE = _handle  # noqa: N815
 
-    def _send(self, status: int, said: Any) -> None:
-        content = json.dumps(said).encode()
+    def _send(self, status: int, said: Any, cut: bool = False) -> None:
+        content = json.dumps(said).encode()[: 5 if cut else None]
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(content)))
