@@ -139,3 +139,8 @@ def test_what_is_not_prolifics_api_is_named(api: Client, prolific: tuple[Platfor
         api._read(b"<html>")
     with pytest.raises(CrowdError, match="led elsewhere"):
         raise api._refusal("GET", "/", 302, b"")
+
+
+def test_how_long_to_wait_is_within_limits() -> None:
+    asked = ("nan", "1e400", "-5", "2.5", "Wed, 21 Oct 2015 07:28:00 GMT", None)
+    assert [*map(client._asked_wait, asked)] == [60.0, 60.0, 0.0, 2.5, None, None]

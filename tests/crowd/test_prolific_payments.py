@@ -395,6 +395,17 @@ def test_what_is_returned_while_it_is_approved_is_paid_by_a_bonus(desk: Desk) ->
     assert sorted(desk.platform.paid) == [("part", 80), ("whole", 200)]
 
 
+def test_what_was_asked_back_and_shows_a_bonus_is_not_approved_on_top(desk: Desk) -> None:
+    """As after a restore of the worker site, which has forgotten that bonus."""
+    desk.platform.pay("whole", 80)
+    one = desk.platform.submissions["whole"]
+    one.asked_back = one.started
+    for _ in range(2):
+        desk.settle()
+    assert (one.status, desk.platform.paid[:2]) == ("AWAITING REVIEW", [("whole", 80), ("whole", 120)])
+    assert len(desk.platform.paid) == 3
+
+
 def test_who_got_a_bonus_by_hand_is_asked_to_return_once(desk: Desk) -> None:
     desk.platform.pay("part", 80)
     for _ in range(2):

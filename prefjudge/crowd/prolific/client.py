@@ -235,7 +235,7 @@ def _sentence(body: bytes) -> str:
 def _asked_wait(header: str | None) -> float | None:
     """Return the seconds that Prolific asks to wait, within limits."""
     try:
-        return min(max(float(header or ""), 0.0), _LONGEST_WAIT)
+        return max(0.0, min(_LONGEST_WAIT, float(header or "")))  # in this order, nan is the longest
     except ValueError:
         return None
 

@@ -284,7 +284,13 @@ class ProlificCrowd(HitCrowd):
     def reject(self, submission_id: str, reason: str) -> None:
         """Reject an assignment, and the submission on Prolific where it is all of the visit."""
         found = self._visit_of(submission_id)
-        if found and found[1].wanted == 1 and self.state(submission_id) is SubmissionState.SUBMITTED:
+        known = found and found[1].participant  # of who is forgotten Prolific's id is, too
+        if (
+            found
+            and known
+            and found[1].wanted == 1
+            and self.state(submission_id) is SubmissionState.SUBMITTED
+        ):
             found[0].reject(found[1].session, reason)
         super().reject(submission_id, reason)
 

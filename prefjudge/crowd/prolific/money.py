@@ -223,6 +223,8 @@ class Payments:
         if act is not Act.WAIT and (visit.due or visit.asked):  # the list is older than what is done by it
             status, shown, asked_back = self._read(visit.session)
             act = act_on(status, visit, reward)
+            if act is Act.APPROVE and shown and asked_back:  # a bonus replaces the reward, known here or not
+                act = Act.BONUS
         if act is Act.REFUSED:
             rest = _rest_of(visit, shown)
             if held:
