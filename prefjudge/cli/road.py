@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -416,6 +416,7 @@ def _more_work(study: Path, result: "CollectResult", live: bool) -> str:
 
 def _show_collect(result: "CollectResult", there: str) -> None:
     notice(result.notices)
+    barred = _say_held(result.barred)
     over = f"; the time of {many(result.expired, 'HIT')} was over" if result.expired else ""
     say(
         f"collected {many(result.collected, 'assignment')}: {result.dropped} dropped, "
@@ -423,8 +424,8 @@ def _show_collect(result: "CollectResult", there: str) -> None:
     )
     for reason, count in result.reasons.items():
         say(f"  {count} {reason}")
-    if result.barred:
-        say(f"barred workers: {some(result.barred)}")
+    if barred:
+        say(f"barred workers: {some(barred)}")
     held = f", {result.held:,} of them in workers' hands" if result.held else ""
     say(
         f"{many(result.judgments, 'judgment counts', 'judgments count')}, "
@@ -631,6 +632,7 @@ def status(result: "StatusResult", *, study: Path, details: Details = False) -> 
     stamp(result.rehearsal)
     brief_notes(result.notices, whole=details)
     most = sys.maxsize if details else _SHOWN
+    barred = _say_held(result.barred)
     _say_sureness(result)
     hits = ", ".join(f"{count} {state}" for state, count in result.hits.items()) or "none"
     queries, pairs = many(result.queries, "query"), many(result.pairs, "pair")
@@ -643,9 +645,9 @@ def status(result: "StatusResult", *, study: Path, details: Details = False) -> 
     say(f"waiting      {many(result.waiting, 'pair')} without a HIT")
     if result.unjudgeable:
         say(f"given up     {many(result.unjudgeable, 'pair')} that three workers could not judge")
-    for worker, reason in list(result.barred.items())[:most]:
+    for worker, reason in list(barred.items())[:most]:
         say(f"barred       {worker}: {reason}")
-    _say_rest(len(result.barred) - most)
+    _say_rest(len(barred) - most)
     there = f"{quoted(study)}{' --live' if result.target == 'live' else ''}"
     if result.to_decide:
         waits = many(len(result.to_decide), "assignment waits", "assignments wait")
@@ -673,6 +675,20 @@ def status(result: "StatusResult", *, study: Path, details: Details = False) -> 
     if result.history:
         _show_history(result.history, result)
     say(f"next: {_after_status(result, study)}")
+
+
+def _say_held(barred: Mapping[str, str]) -> Mapping[str, str]:
+    """Say of all who are held why, and what ends it, as only a person can; return the others."""
+    from prefjudge.study.people import HELD
+
+    held = {worker: why for worker, why in barred.items() if why.startswith(HELD)}
+    for worker, why in held.items():
+        say(f"held         {worker} {why}")
+        say(f'  keep.{worker} = "your reason"')
+        say(f'  drop.{worker} = "your reason"')
+    if held:
+        say("  one such line in [screening] of study.toml, for each who is held, ends it")
+    return {worker: why for worker, why in barred.items() if worker not in held}
 
 
 def _say_rest(more: int) -> None:

@@ -75,7 +75,7 @@ class CollectResult(Shown):
     """Where the study stands after ``collect``.
 
     ``challenge`` says whether newcomers still meet the best-known answers: `run` ends that, not `resolve`.
-    The time of ``expired`` HITs was over before everybody came. ``barred`` names workers by pseudonyms;
+    The time of ``expired`` HITs was over before everybody came. ``barred`` says why, by pseudonyms;
     ``held`` of the ``open`` HITs are in workers' hands. ``capped`` workers have done as many HITs as the gold
     pairs fill without a repeat, and wait for others. ``stopped`` says why nothing is issued again for now.
     ``disputes`` of rejections wait for an answer. ``notices`` says what a person did where the people come
@@ -87,7 +87,7 @@ class CollectResult(Shown):
     dropped: int
     reissued: int
     expired: int
-    barred: tuple[str, ...]
+    barred: dict[str, str]
     open: int
     held: int
     capped: int
@@ -338,7 +338,6 @@ class _Collection:
     def _result(self) -> CollectResult:
         with self._study.transaction(write=False) as db:
             barred = load_barred(db, self._target)
-        names = tuple(self._study.opaque("worker", worker) for worker in barred)
         disputes = count_disputes(self._study, self._crowd, self._target)
         with self._study.transaction(write=False) as db:
             kept, dropped = count_judgments(db, self._target)
@@ -348,7 +347,7 @@ class _Collection:
                 dropped=self._reasons.total(),
                 reissued=self._reissued,
                 expired=self._expired,
-                barred=names,
+                barred={self._study.opaque("worker", worker): why for worker, why in barred.items()},
                 open=count_hits(db, self._target).get(HitStatus.OPEN, 0),
                 held=self._held,
                 capped=self._capped,

@@ -34,7 +34,7 @@ from prefjudge.core.resolving.resolutions import (
 from prefjudge.core.resolving.rules import NO_RULE, RULES, UNEVEN_RULE, RuleName
 from prefjudge.core.resolving.tournaments import TieWorth
 from prefjudge.core.runs import Order, Qrels
-from prefjudge.errors import InputError, StudyError
+from prefjudge.errors import InputError, StudyError, quoted
 from prefjudge.evaluation.correlation import TwoVotings, kendall_tau
 from prefjudge.evaluation.measures.measures import Measure, score_matrix
 from prefjudge.evaluation.measures.placings import Placed, compared_pairs, place_candidates
@@ -60,9 +60,9 @@ from prefjudge.show.results import Shown, record_tables
 from prefjudge.show.studies import per_query_table, rules_table, sensitivity_table
 from prefjudge.study.answers import last_version
 from prefjudge.study.imports import count_imported
-from prefjudge.study.people import load_workers
+from prefjudge.study.people import FOLLOWED, count_votes, load_workers
 from prefjudge.study.pools import is_published
-from prefjudge.study.store import QRELS_FILE, Study, advised, generator, open_study
+from prefjudge.study.store import QRELS_FILE, Study, advised, current_target, generator, open_study
 from prefjudge.words import Rehearsal, many, some
 
 if TYPE_CHECKING:
@@ -308,6 +308,7 @@ def resolve(
         opened, judgments, without, with_models=with_models, counted=with_, verb="resolve"
     )
     fitting, notices = (rule, ()) if rule else fitting_rule(votes)
+    notices = (*_words_on_held(opened, with_), *notices)
     names = tuple(dict.fromkeys(fitting))
     rival = None if rule or _is_large(votes) else rival_rule(votes, names[0])
     if with_models and out is None:
@@ -382,6 +383,19 @@ def _counted_models(votes: JudgmentInput) -> list[str]:
     """Return the models that have votes among those to resolve."""
     names = [votes.log.workers[code] for code in np.unique(votes.log.worker[votes.log.worker >= 0])]
     return [name.removeprefix(MODEL_PREFIX) for name in names if name.startswith(MODEL_PREFIX)]
+
+
+def _words_on_held(study: Study | None, counted: Sequence[str]) -> tuple[str, ...]:
+    """Say of how many held workers votes are left out, but for those whose votes are ``counted``."""
+    if study is None:
+        return ()
+    with study.transaction(write=False) as db:
+        held = count_votes(db, current_target(db), FOLLOWED)
+    left = [one for one in held if one not in counted and study.opaque("worker", one) not in counted]
+    if not left:
+        return ()
+    held_ones, see = many(len(left), "held worker"), f"prefjudge status {quoted(study.folder)}"
+    return (f"the votes of {held_ones} are left out; {see} says how to decide",)
 
 
 def _words_on_repeats(log: Judgments) -> tuple[str, ...]:

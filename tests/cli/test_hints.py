@@ -12,16 +12,19 @@ import pytest
 
 from prefjudge import collect, import_votes, init, publish, resolve, status, work
 from prefjudge.cli.app import app
+from prefjudge.cli.road import collect as say_collect
 from prefjudge.cli.road import status as say_status
-from prefjudge.errors import ConfigError, InputError, PrefjudgeError, StudyError
+from prefjudge.errors import ConfigError, InputError, NotFinished, PrefjudgeError, StudyError
 from prefjudge.field.crowd import keep_marketplace_open
 from prefjudge.marketplace.server import Server
 from prefjudge.steps.store.backup import backup, recover
 from prefjudge.study.answers import save_challenge
+from prefjudge.study.people import HELD
 from prefjudge.study.store import Study
 from tests.cli.conftest import Finished, prefjudge
 from tests.steps.conftest import COLLECTION, pool_demo
 from tests.steps.conftest import quick as quick  # the fixture
+from tests.steps.test_farming import UNFINISHED
 from tests.steps.test_targets import add_live, live  # noqa: F401 - a fixture
 
 ADVISED = re.compile(r"prefjudge (?:store )?[a-z]+ (?:'[^']*'|\S+)(?: --[a-z-]+(?: [a-z:-]*\d(?:\S*\w)?)?)*")
@@ -251,6 +254,38 @@ def test_what_waits_for_a_person_is_decided_on_where_it_waits(
         say_status(replace(found, to_decide={"A1": "why"}, target=target), study=tmp_path / "s")
         there = f"{tmp_path / 's'}{option}"
         assert f"pay {there} --held; or: prefjudge reject {there} …" in capsys.readouterr().err
+
+
+def test_who_is_held_comes_first_with_what_ends_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    held, missed = [f"held{number}" for number in range(7)], [f"missed{number}" for number in range(7)]
+    barred = dict.fromkeys(missed, "missed 2 of 2 gold pairs") | dict.fromkeys(held, f"{HELD}: by hand")
+    study = init(tmp_path / "s", config="demo", name="s").study
+    say_status(replace(status(study), barred=barred), study=tmp_path / "s")
+    of_status = capsys.readouterr().err
+    collected = replace(UNFINISHED, barred=barred)
+    with pytest.raises(NotFinished):
+        say_collect(lambda progress: collected, study=tmp_path / "s", live=False)
+    of_collect = capsys.readouterr().err
+    lines = [
+        line
+        for name in held
+        for line in (
+            f"held         {name} {HELD}: by hand",
+            *(f'  {end}.{name} = "your reason"' for end in ENDS),
+        )
+    ]
+    for said in (of_status, of_collect):
+        assert said.splitlines()[: len(lines) + 1] == [*lines, HOW]
+    assert [line for line in of_status.splitlines() if "missed" in line or "more" in line] == [
+        *(f"barred       {name}: missed 2 of 2 gold pairs" for name in missed[:5]),
+        "  … and 2 more: --details",
+    ]
+    assert "barred workers: missed0, missed1, missed2, missed3, missed4 and 2 more\n" in of_collect
+
+
+ENDS, HOW = ("keep", "drop"), "  one such line in [screening] of study.toml, for each who is held, ends it"
 
 
 @pytest.mark.parametrize(

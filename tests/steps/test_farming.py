@@ -275,6 +275,10 @@ def test_accounts_of_one_person_are_shown_together_and_held_by_one_command(serve
     config.write_text(f'{config.read_text()}\n[screening]\nkeep.{first} = "one of two at a desk"\n')
     collect(served)
     assert (set(status(served).barred), count(served) > 0) == ({second}, True)
+    assert [note for note in resolve(served).notices if "held" in note] == [
+        f"the votes of 1 held worker are left out; prefjudge status {served} says how to decide"
+    ]
+    assert "held" not in "".join(resolve(served, with_=[second]).notices)
     with pytest.raises(ConfigError, match=f"keeps {first}"):
         workers(served, hold=[first])
     config.write_text(f'{config.read_text()}drop.{second} = "the other of the two"\n')
@@ -738,7 +742,7 @@ def test_watching_survives_a_marketplace_that_is_away(
 
 
 UNFINISHED = CollectResult(
-    endpoint="", collected=0, dropped=0, reissued=0, expired=0, barred=(), open=1, held=0, capped=0,
+    endpoint="", collected=0, dropped=0, reissued=0, expired=0, barred={}, open=1, held=0, capped=0,
     judgments=0, dropped_judgments=0, waiting=0, reasons={}, stopped="", challenge=False, disputes=0,
     rehearsal=None,
 )  # fmt: skip

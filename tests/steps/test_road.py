@@ -246,7 +246,7 @@ def test_a_gold_pair_that_hits_hide_already_is_withdrawn_and_bars_nobody_from_th
     assert hits > 0
     work(served, workers=8, error=0.0, truth=TRUTH)
     result = collect(served)
-    assert (result.finished, result.dropped, result.barred) == (True, 0, ())
+    assert (result.finished, result.dropped, result.barred) == (True, 0, {})
     path.write_text("\n".join([head, wrong, *rest]) + "\n")
     assert (gold(served, accept=True).accepted, gold(served).gold) == (1, len(rest) + 1)
 
