@@ -3,7 +3,7 @@
 import json
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from math import inf
@@ -92,7 +92,7 @@ def decisions_on_workers(study: Study) -> Decisions:
 def hold_workers(study: Study, names: Sequence[str]) -> None:
     """Hold workers, by pseudonym or id, until a person decides; the next `bar_workers` tells the crowd."""
     with study.transaction(write=False) as db:
-        workers, target = load_workers(db), current_target(db)
+        workers, target, imported = load_workers(db), current_target(db), _only_imported(db)
     ids = {name: worker for worker in workers for name in (worker, study.opaque("worker", worker))}
     if unknown := [name for name in names if name not in ids]:
         raise InputError(
@@ -100,6 +100,11 @@ def hold_workers(study: Study, names: Sequence[str]) -> None:
             f"`prefjudge workers {quoted(study.folder)}` names them.",
         )
     held = dict.fromkeys(ids[name] for name in names)
+    if votes := [study.opaque("worker", one) for one in held if one in imported]:
+        raise InputError(
+            f"--hold {votes[0]}: this worker has no HITs to hold, but imported votes alone",
+            f"Leave them out: {_left_out(study, votes)}",
+        )
     decided = decisions_on_workers(study)
     for verb, those in (("keep", decided.keep), ("drop", decided.drop)):
         if both := held.keys() & those.keys():
@@ -118,6 +123,31 @@ def hold_workers(study: Study, names: Sequence[str]) -> None:
             save_barred(db, target, worker, reason, time.time())
         untold = dict.fromkeys([*_untold(db, target), *held])
         save_setting(db, f"{_UNTOLD}{target}", json.dumps([*untold]))
+
+
+def _only_imported(db: Connection) -> set[str]:
+    """Return the workers of imported votes who have done no HIT."""
+    return count_votes(db, IMPORTED).keys() - load_gold_records(db, current_target(db)).keys()
+
+
+def _left_out(study: Study, names: Iterable[str]) -> str:
+    return f"prefjudge resolve {quoted(study.folder)} {' '.join(f'--without {name}' for name in names)}"
+
+
+def unheeded_drops(study: Study, without: Collection[str] = ()) -> tuple[str, ...]:
+    """Say which drops of the config do nothing, as imported votes are not asked for again."""
+    if not study.config.screening.drop:
+        return ()
+    with study.transaction(write=False) as db:
+        imported = sorted(_only_imported(db) - {*without})
+    names = [name for one in imported if (name := study.opaque("worker", one)) not in without]
+    left = [name for name in names if name in study.config.screening.drop]
+    if not left:
+        return ()
+    lines = " and ".join(f"drop.{name}" for name in left)
+    return (
+        f"{lines} in study.toml does nothing to imported votes; leave them out: {_left_out(study, left)}",
+    )
 
 
 _UNTOLD = "held, and the crowd not told:"

@@ -39,7 +39,7 @@ from prefjudge.evaluation.correlation import TwoVotings, kendall_tau
 from prefjudge.evaluation.measures.measures import Measure, score_matrix
 from prefjudge.evaluation.measures.placings import Placed, compared_pairs, place_candidates
 from prefjudge.evaluation.stability import pooled_documents, redrawn_votings
-from prefjudge.field.trust import check_gates
+from prefjudge.field.trust import check_gates, unheeded_drops
 from prefjudge.findings.answers import keep_resolved, split_runs
 from prefjudge.findings.boards import VoteSet
 from prefjudge.findings.judgments import JudgmentInput, fitting_rule, gather_judgments, rival_rule
@@ -308,7 +308,8 @@ def resolve(
         opened, judgments, without, with_models=with_models, counted=with_, verb="resolve"
     )
     fitting, notices = (rule, ()) if rule else fitting_rule(votes)
-    notices = (*_words_on_held(opened, with_), *notices)
+    if opened is not None:
+        notices = (*_words_on_held(opened, with_), *unheeded_drops(opened, without), *notices)
     names = tuple(dict.fromkeys(fitting))
     rival = None if rule or _is_large(votes) else rival_rule(votes, names[0])
     if with_models and out is None:
@@ -385,10 +386,8 @@ def _counted_models(votes: JudgmentInput) -> list[str]:
     return [name.removeprefix(MODEL_PREFIX) for name in names if name.startswith(MODEL_PREFIX)]
 
 
-def _words_on_held(study: Study | None, counted: Sequence[str]) -> tuple[str, ...]:
+def _words_on_held(study: Study, counted: Sequence[str]) -> tuple[str, ...]:
     """Say of how many held workers votes are left out, but for those whose votes are ``counted``."""
-    if study is None:
-        return ()
     with study.transaction(write=False) as db:
         held = count_votes(db, current_target(db), FOLLOWED)
     left = [one for one in held if one not in counted and study.opaque("worker", one) not in counted]

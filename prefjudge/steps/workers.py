@@ -31,7 +31,7 @@ from prefjudge.core.workers import (
 from prefjudge.database import Value, file_of, redacted
 from prefjudge.errors import InputError, StudyError
 from prefjudge.field.crowd import store_url
-from prefjudge.field.trust import find_followers, hold_workers
+from prefjudge.field.trust import find_followers, hold_workers, unheeded_drops
 from prefjudge.marketplace import operator as market
 from prefjudge.reading.files import Notice
 from prefjudge.reading.inputs import Votes, maybe, take_judgments
@@ -111,11 +111,11 @@ def _observe_study(study: Study, *, ids: bool) -> Observed:
                 "no judgment of the study says whose it is", "Import votes that name their workers."
             )
         raise lacking(study, Stage.JUDGED)
-    notices: tuple[str, ...] = ()
+    notices = unheeded_drops(study)
     if not log.sides:
         # thrown by a coin: a file that lists the preferred document first would make everybody suspect
         log, kept = (_sides_by_lot(one, study.rng("sides")) for one in (log, kept))
-        notices = ("the sides of imported votes are not known: nothing is said about them",)
+        notices += ("the sides of imported votes are not known: nothing is said about them",)
 
     def name(worker: str) -> str:
         return worker if ids else study.opaque("worker", worker)

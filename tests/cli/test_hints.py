@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from prefjudge import collect, import_votes, init, publish, resolve, status, work
+from prefjudge import collect, import_votes, init, publish, resolve, status, work, workers
 from prefjudge.cli.app import app
 from prefjudge.cli.road import collect as say_collect
 from prefjudge.cli.road import status as say_status
@@ -414,3 +414,25 @@ def test_the_verb_that_a_hint_names_first_does_not_refuse(
         shutil.rmtree(study)
         shutil.copytree(kept, study)
     assert not dead_ends, "\n".join(f"{verb}: {said}" for verb, said in dead_ends.items())
+
+
+def test_who_has_imported_votes_alone_is_left_out_and_not_held_or_dropped(tmp_path: Path) -> None:
+    made = tmp_path / "study"
+    (tmp_path / "votes.txt").write_text("q1 d1 d2 d1 ann\nq1 d1 d2 d1 ben\nq1 d1 d2 d2 cy\n")
+    import_votes(init(made, name="study").study, tmp_path / "votes.txt")
+    name = Study(made).opaque("worker", "cy")
+    for given in ("cy", name):
+        with pytest.raises(InputError, match=f"{name}: this worker has no HITs to hold") as held:
+            workers(made, hold=[given])
+        assert held.value.hint == f"Leave them out: prefjudge resolve {made} --without {name}"
+    assert take(held.value.hint).returncode == 0
+    assert "drop." not in "".join((*workers(made).notices, *resolve(made).notices))
+    config = made / "study.toml"
+    line = f'[screening]\ndrop.{name} = "he follows the length"'
+    config.write_text(config.read_text().replace("[screening]", line))
+    for said in (workers(made).notices, resolve(made).notices):
+        assert f"drop.{name} in study.toml does nothing to imported votes; leave them out: " in "".join(said)
+        assert f"prefjudge resolve {made} --without {name}" in "".join(said)
+    for left in ("cy", name):
+        found = resolve(made, without=[left])
+        assert (found.judgments, "drop." in "".join(found.notices)) == (2, False)
