@@ -64,7 +64,7 @@ class StudyAssignment:
 def save_assignment(db: Connection, assignment: StudyAssignment, *, phase: str) -> None:
     """Append an assignment and its judgments to the log; record a drop for each that must not count."""
     # These are all judgments of an assignment that is not `kept`, and any on a pair that the worker has
-    # judged before at the same target.
+    # judged before at the same target. A choice out of several counts as a whole or not at all.
     row = row_of(assignment)
     del row["judge"], row["judgments"], row["remarks"]  # they are in logs of their own
     repeated = _judged_before(db, assignment)
@@ -82,7 +82,7 @@ def save_assignment(db: Connection, assignment: StudyAssignment, *, phase: str) 
 
 
 def _judged_before(db: Connection, assignment: StudyAssignment) -> set[int]:
-    """Return the pairs of an assignment that its worker has judged before, at the same target."""
+    """Return the pairs of answers in which their worker judged some pair again, at the same target."""
     # By the pairs, which are ten, and not by the worker, whose judgments may be thousands.
     pairs, numbers = in_list("p", (judgment.pair_id for judgment in assignment.judgments))
     found = db.values(
@@ -91,7 +91,11 @@ def _judged_before(db: Connection, assignment: StudyAssignment) -> set[int]:
         "AND h.target = (SELECT target FROM hits WHERE hit_key = :hit)",
         {"worker": assignment.worker_id, "hit": assignment.hit_key, **numbers},
     )
-    return set(found)
+    again = set(found)
+    choices = {
+        (one.query_id, one.shown) for one in assignment.judgments if one.pair_id in again and one.shown
+    }
+    return again | {one.pair_id for one in assignment.judgments if (one.query_id, one.shown) in choices}
 
 
 def _drop(db: Connection, assignment: StudyAssignment, repeated: Collection[int]) -> None:

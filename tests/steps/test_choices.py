@@ -26,8 +26,9 @@ from prefjudge.field.pay import lock_crowd
 from prefjudge.field.publish import Pages, eligibility, plan_batch
 from prefjudge.reading.labels import read_judgments
 from prefjudge.steps.store.backup import recover
-from prefjudge.study.assignments import load_judgments
+from prefjudge.study.assignments import StudyAssignment, StudyJudgment, load_judgments, save_assignment
 from prefjudge.study.hits import load_hits
+from prefjudge.study.people import Judge
 from prefjudge.study.pools import load_pools
 from prefjudge.study.progress import Remark, save_remarks, waiting_pairs
 from prefjudge.study.store import Study
@@ -123,6 +124,27 @@ def test_a_click_is_stored_as_its_wins_and_finds_the_best(three: Path, tmp_path:
     told = export(three, tmp_path / "votes.csv", to="evalica")
     assert "one choice out of several" in told.notices[0]
     assert (tmp_path / "votes.csv").read_text().splitlines()[0].endswith(",choice")
+
+
+def test_a_choice_with_a_pair_that_was_judged_before_is_dropped_as_a_whole(three: Path) -> None:
+    judged(three)
+    with Study(three).transaction() as db:
+        hit, worker, known = db.execute(
+            "SELECT hit_key, j.worker_id, pair_id FROM judgments j JOIN assignments USING (assignment_id)"
+        )[0]
+        mine = {*db.values("SELECT pair_id FROM judgments WHERE worker_id = :worker", worker=worker)}
+        first, second, *_ = (one for one in db.values("SELECT pair_id FROM pairs") if one not in mine)
+        wins = [(known, "b", "a b c"), (first, "c", "a b c"), (second, "d", "")]
+        of = {"query_id": "q", "left_id": "a", "choice": 1, "strength": 1, "milliseconds": 9}
+        again = [StudyJudgment(pair_id=pair, right_id=doc, shown=shown, **of) for pair, doc, shown in wins]  # type: ignore[arg-type]
+        row = {"accepted": 1.0, "submitted": 2.0, "collected": 2.0, "answer": "", "judge": Judge.SIMULATED}
+        more = {"layout": 0, "answered": 2, "gold_right": 0, "gold_missed": 0, "seconds": 9.0}
+        made = {"assignment_id": "again", "hit_key": hit, "worker_id": worker, "verdict": "kept"}
+        save_assignment(db, StudyAssignment(judgments=again, **made, **row, **more), phase="main")  # type: ignore[arg-type]
+        gone = db.values(
+            "SELECT pair_id FROM drops JOIN judgments USING (judgment_id) WHERE assignment_id = 'again'"
+        )
+    assert gone == [known, first], "both wins of the choice, and nothing else"
 
 
 def test_a_larger_pool_is_played_in_rounds_until_it_is_sure(three: Path) -> None:
