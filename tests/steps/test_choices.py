@@ -18,6 +18,7 @@ from prefjudge import (
     work,
     workers,
 )
+from prefjudge.core.judgments import passed_over
 from prefjudge.core.pools import Pools, candidates_of
 from prefjudge.database import Connection
 from prefjudge.errors import ConfigError, InputError
@@ -116,11 +117,13 @@ def test_a_click_is_stored_as_its_wins_and_finds_the_best(three: Path, tmp_path:
     assert read.passages == 3
     assert len(read) == len(log)
     assert sorted(read.worth.tolist()) == sorted(log.worth.tolist())  # type: ignore[union-attr]
-    again = tmp_path / "again"
-    import_votes(again, out)
-    with Study(again).transaction(write=False) as db:
-        back = load_judgments(db)
-    assert sorted(back.worth.tolist()) == sorted(log.worth.tolist())  # type: ignore[union-attr]
+    for number, form in enumerate([out, out / "judgments.txt"]):
+        again = tmp_path / f"again{number}"
+        import_votes(again, form)
+        with Study(again).transaction(write=False) as db:
+            back = load_judgments(db)
+        assert sorted(back.worth.tolist()) == sorted(log.worth.tolist())  # type: ignore[union-attr]
+        assert passed_over(back).shape == passed_over(log).shape
     told = export(three, tmp_path / "votes.csv", to="evalica")
     assert "one choice out of several" in told.notices[0]
     assert (tmp_path / "votes.csv").read_text().splitlines()[0].endswith(",choice")

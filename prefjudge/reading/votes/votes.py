@@ -239,7 +239,22 @@ def _of_columns(path: Path, notices: list[Notice]) -> Votes:
     )
     if odd is not None:
         raise InputError(f"{path}: the id {odd!r} is not UTF-8", "Save the file as UTF-8.")
-    return Votes(form="judgments", log=log, milliseconds=np.zeros(len(log), dtype=np.int64))
+    votes = Votes(form="judgments", log=log, milliseconds=np.zeros(len(log), dtype=np.int64))
+    if log.click is None:
+        return votes
+    clicks, docs = log.click.tolist(), log.docs
+    shown: dict[int, dict[str, None]] = {}
+    for click, *pair in zip(clicks, log.left.tolist(), log.right.tolist(), strict=True):
+        shown.setdefault(click, {}).update(dict.fromkeys(docs[doc] for doc in pair))
+    workers = [log.workers[worker] if worker >= 0 else "" for worker in log.worker.tolist()]
+    return replace(
+        votes,  # a choice has an assignment of its own: its worker may have judged some of its pairs before
+        assignments=[
+            f"{worker} {click}" if click >= 0 else worker
+            for worker, click in zip(workers, clicks, strict=True)
+        ],
+        chosen_from=[" ".join(shown[click]) if click >= 0 else "" for click in clicks],
+    )
 
 
 def _of_rows(path: Path | Held[Sequence[Row]], how: HowVotesAreRead, notices: list[Notice]) -> Votes:
