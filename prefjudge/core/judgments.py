@@ -108,6 +108,10 @@ def nameless(judgments: Judgments) -> Judgments:
     return replace(judgments, workers=(), worker=np.full(len(judgments), -1, dtype=np.int32), gold=None)
 
 
+MOST_PASSAGES = 5
+"""How many passages a question shows at most."""
+
+
 def worth_of_win(passages: NDArray[np.int64] | int) -> "Floats":
     """Return what a win of a choice out of so many passages is worth: of two, one vote."""
     return np.log2(passages) / (np.asarray(passages) - 1.0)

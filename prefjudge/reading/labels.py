@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prefjudge.core.judgments import Judgments
+from prefjudge.core.judgments import MOST_PASSAGES, Judgments
 from prefjudge.core.pools import Pools, pools_of
 from prefjudge.core.runs import (
     MOST_SUBTOPICS,
@@ -123,6 +123,10 @@ def _head(file: Path) -> bytes:
 # more than two passages that a line is a win of.
 
 _JUDGMENT_HINT = "Write each line as: query doc_1 doc_2 preferred, and perhaps a fifth column, the worker."
+_CHOICE_HINT = (
+    "The sixth column numbers a worker's choices for a query out of several passages: a line for each one "
+    "that was not chosen. Of two passages it is: -"
+)
 _NONE = "-"
 """In a sixth column: no choice out of several. In the fifth one beside it: nobody in particular."""
 _PREFERRED_HINT = "the last column repeats one of the two documents, or is: tie"
@@ -165,8 +169,9 @@ class _JudgmentRows:
 
     def __init__(self) -> None:
         self.queries, self.docs, self.workers = Numbering(), Numbering(), Numbering()
-        self.clicks = Numbering()
         self.parts: list[tuple[Codes, Codes, NDArray[np.int8], Codes, Codes]] = []
+        self.six = False
+        """Whether there is a column of choices."""
 
     def add(
         self,
@@ -174,12 +179,13 @@ class _JudgmentRows:
         pairs: Tokens,
         choice: NDArray[np.int8],
         worker: Tokens | None,
-        click: Tokens | None = None,
+        click: Codes | None = None,
     ) -> None:
         """Add rows, each with two of the pairs' documents: the left, and the right."""
         codes = self.queries.add(query)
+        self.six = click is not None
         by = np.full_like(codes, -1) if worker is None else self.workers.add(worker)
-        of = np.full_like(codes, -1) if click is None else self.clicks.add(click)
+        of = np.full_like(codes, -1) if click is None else click
         self.parts.append((codes, self.docs.add(pairs).reshape(-1, 2), choice, by, of))
 
     def judgments(self, *, sides: bool) -> Judgments:
@@ -187,10 +193,8 @@ class _JudgmentRows:
         query, pairs, choice, worker, click = (
             np.concatenate(column) for column in zip(*self.parts, strict=True)
         )
-        if len(self.clicks):
-            for named, of in ((self.workers, worker), (self.clicks, click)):
-                names = [*named.vocabulary()]
-                of[of == (names.index(_NONE) if _NONE in names else len(names))] = -1
+        if self.six and _NONE in (names := [*self.workers.vocabulary()]):
+            worker[worker == names.index(_NONE)] = -1
         return Judgments(
             queries=tuple(self.queries.vocabulary()),
             docs=tuple(self.docs.vocabulary()),
@@ -202,7 +206,7 @@ class _JudgmentRows:
             strength=np.ones(choice.size, dtype=np.int8),
             worker=worker,
             sides=sides,
-            click=click if len(self.clicks) else None,
+            click=click if self.six else None,
         )
 
 
@@ -226,6 +230,8 @@ class _JudgmentReader:
         self.problems = Problems(path, "judgments file")
         self.width: int | None = None
         self.taken = _JudgmentRows()
+        self.choices: dict[tuple[bytes, ...], tuple[int, list[bytes]]] = {}
+        """The place and the winners of each choice out of several, by query, worker and number."""
 
     def columns(self, count: int) -> int:
         if self.width is None:
@@ -241,9 +247,10 @@ class _JudgmentReader:
     def take(self, rows: Fields) -> None:
         """Read the rows of a block."""
         whole = rows.counts == self.width
+        click = None
         if self.width == 6:
-            for row in np.flatnonzero(whole).tolist():
-                self._check_click(rows, row)
+            numbers = [self._number_choice(rows, row) for row in np.flatnonzero(whole).tolist()]
+            click = np.array(numbers, dtype=np.int32)
         if self.width and not self.taken.parts and rows.counts[0] != 3:  # which has words of its own
             self.problems.refuse_other(rows, self.width, (4, 5, 6), _JUDGMENT_HINT)
         choice = _choices(rows.ids(1), rows.ids(2), rows.ids(3))
@@ -251,20 +258,34 @@ class _JudgmentReader:
             self._check(rows, row)
         pairs = Tokens(rows.text, *(side[whole, 1:3].ravel() for side in (rows.starts, rows.ends)))
         rows = rows.take(whole)
-        worker, click = (rows.ids(at) if (self.width or 0) > at else None for at in (4, 5))
+        worker = rows.ids(4) if (self.width or 0) > 4 else None
         self.taken.add(rows.ids(0), pairs, choice[whole], worker, click)
 
-    def _check_click(self, rows: Fields, row: int) -> None:
-        """Refuse a sixth column that holds something else than numbers of choices, as a run's does."""
-        said = rows.raw(row, 5)
-        if said == _NONE.encode() or said.isdigit():
-            return
-        if not self.taken.parts and row == 0:
-            self.width = None
-            raise InputError(
-                f"{self.path} is not a judgments file: its first line has 6 columns", _JUDGMENT_HINT
-            )
-        self.problems.at(rows, row, 5, "the choice is neither a number nor -", _JUDGMENT_HINT)
+    def _number_choice(self, rows: Fields, row: int) -> int:
+        """Return the number of the choice that a line is a win of, -1 if none; refuse what no choice is."""
+        query, left, right, preferred, worker, said = (rows.raw(row, at) for at in range(6))
+        if said == _NONE.encode():
+            return -1
+        if not said.isdigit():
+            if not self.taken.parts and row == 0 and preferred not in (left, right, *TIES):  # a run, perhaps
+                self.width = None
+                raise InputError(
+                    f"{self.path} is not a judgments file: its first line has 6 columns", _JUDGMENT_HINT
+                )
+            self.problems.at(rows, row, 5, "the sixth column is not the number of a choice", _CHOICE_HINT)
+            return -1
+        number, winners = self.choices.setdefault((query, worker, said), (len(self.choices), []))
+        winners.append(preferred)
+        what = ""
+        if preferred in TIES and preferred not in (left, right):
+            what = "a choice out of several passages is no tie"
+        elif preferred != winners[0]:
+            what = f"choice {decode(said)} of this worker for this query has another winner before"
+        elif len(winners) == MOST_PASSAGES:
+            what = f"choice {decode(said)} is out of more than {MOST_PASSAGES} passages"
+        if what:
+            self.problems.at(rows, row, 3, what, _CHOICE_HINT)
+        return number
 
     def _check(self, rows: Fields, row: int) -> None:
         """Report a line without a preferred document, unless it is a tie."""

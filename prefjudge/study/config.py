@@ -22,7 +22,7 @@ from pydantic import (
 )
 from pydantic.json_schema import GenerateJsonSchema
 
-from prefjudge.core.judgments import BarringPolicy
+from prefjudge.core.judgments import MOST_PASSAGES, BarringPolicy
 from prefjudge.core.pools import PoolDefaults, QrelsPerQuery
 from prefjudge.core.resolving.rules import RULES, WEIGHING_RULE
 from prefjudge.core.runs import Order
@@ -95,7 +95,7 @@ class HitConfig(_Section):
     description: Annotated[str, Field(min_length=1, max_length=2000)] = (
         "Read a question and two passages, and choose the passage that best answers the question."
     )
-    passages: Annotated[int, Field(ge=2, le=5)] = 2
+    passages: Annotated[int, Field(ge=2, le=MOST_PASSAGES)] = 2
     reward: Money = Decimal("2.00")
     assignment_minutes: Annotated[int, Field(ge=1, le=525_600)] = 60
     lifetime_days: Annotated[int, Field(ge=1, le=365)] = 7

@@ -340,6 +340,34 @@ def test_a_run_that_found_nothing_is_not_an_error(tmp_path):
     assert ranks.retrieved.tolist() == [2]
 
 
+@pytest.mark.parametrize(
+    ("lines", "what"),
+    [
+        (
+            ["q a b a w 1", "q a c c w 1"],
+            "2:7: choice 1 of this worker for this query has another winner before",
+        ),
+        (["q a b a w 1", "q a c tie w 1"], "2:7: a choice out of several passages is no tie"),
+        ([f"q a {doc} a w 1" for doc in "bcdef"], "5:7: choice 1 is out of more than 5 passages"),
+        (["q a b a w -1", "q a c a w 1"], "1:11: the sixth column is not the number of a choice"),
+    ],
+)
+def test_judgments_that_no_choice_can_be(tmp_path, lines, what):
+    path = tmp_path / "judgments"
+    path.write_text("".join(f"{line}\n" for line in lines))
+    assert f"judgments:{what}" in said(path, read_judgments)
+    assert "The sixth column numbers a worker's choices" in said(path, read_judgments)
+
+
+def test_the_numbers_of_choices_may_begin_again_with_each_query_and_worker(tmp_path):
+    rows = [f"{query} a {doc} a {worker} 1\n" for query in "pq" for worker in "vw-" for doc in "bc"]
+    (tmp_path / "judgments").write_text("".join([*rows, "q a b b - -\n"]))
+    found = read_judgments(tmp_path / "judgments")
+    assert found.click.tolist() == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, -1]
+    assert found.passages == 3
+    assert set(found.worker[[4, 5, 12]]) == {-1}
+
+
 def test_malformed_judgments(tmp_path):
     path = tmp_path / "judgments"
     path.write_text("q1 a b a\nq1 a b c\nq1 a a a\nq1 a b\n")
