@@ -6,11 +6,12 @@ from contextlib import contextmanager
 from decimal import Decimal
 
 from prefjudge.core.hits import CENT
-from prefjudge.crowd.protocol import Crowd, Prices, RefusedError
+from prefjudge.crowd.protocol import Crowd, Prices, Recruiting, RefusedError
+from prefjudge.crowd.tasks import SubmissionState
 from prefjudge.errors import StudyError
 from prefjudge.field.crowd import open_crowd
 from prefjudge.study.hits import StudyHit, has_hit, read_hit_key
-from prefjudge.study.money import Intent, intend, void
+from prefjudge.study.money import Intent, intend, load_rejections, void
 from prefjudge.study.store import RECOVERING, Study, advised, command
 
 LOCK_TIMEOUT = 60.0
@@ -23,6 +24,7 @@ def lock_crowd(study: Study, target: str) -> Iterator[Crowd]:
     # The lock comes first: what another verb has just published must be in the store that is compared.
     with lock_spending(study), open_crowd(study, target) as crowd:
         refuse_unknown_hits(study, crowd, target)
+        refuse_forgotten(study, crowd, target)
         yield crowd
 
 
@@ -56,6 +58,30 @@ def refuse_unknown_hits(study: Study, crowd: Crowd, target: str) -> None:
                 "the marketplace has HITs of this study that its store does not know, such as "
                 f"{listed.task_id}",
                 f"Run: {command('store recover', study.folder, target)}; it asks the marketplace.",
+            )
+        return
+
+
+def refuse_forgotten(study: Study, crowd: Crowd, target: str) -> None:
+    """Refuse where somebody else pays, by a marketplace that was restored and has forgotten decisions.
+
+    In time it approves by itself, in full, what was paid in part or rejected. The latest decision that it
+    knows is enough: it knows all earlier ones.
+    """
+    if not isinstance(crowd, Recruiting):
+        return
+    with study.transaction(write=False) as db:
+        rejected = load_rejections(db, target)
+    for assignment_id in rejected:
+        try:
+            state = crowd.state(assignment_id)
+        except RefusedError:  # it was submitted after the copy was made, or its HIT is deleted
+            continue
+        if state is SubmissionState.SUBMITTED:
+            raise StudyError(
+                "the marketplace has forgotten what the study has decided, such as on the assignment "
+                f"{assignment_id}: it was restored from a backup",
+                f"Run: {command('store recover', study.folder, target)}; it decides the same again there.",
             )
         return
 

@@ -1,5 +1,6 @@
 """Settlement: who is owed what, and why; and the calls that pay it, each once."""
 
+import re
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -41,7 +42,7 @@ from prefjudge.study.people import (
     load_undecided,
 )
 from prefjudge.study.progress import WHOLE_HIT, Remark, load_disputed, save_disputed
-from prefjudge.study.store import LIVE, Study, moment, note_deleted
+from prefjudge.study.store import LIVE, Study, command, moment, note_deleted
 from prefjudge.words import many
 
 if TYPE_CHECKING:
@@ -234,8 +235,16 @@ def release_unused(study: Study, crowd: Crowd, target: str) -> None:
         release = intents.deletion(study, target, hit.hit_key, used - hit.cents)
         # Before the call: the crowd no longer lists a deleted HIT, so `store recover` needs this note.
         note_deleted(study.folder, hit.hit_id)
-        with intended(study, release, budget=None):
-            crowd.delete(hit.hit_id)
+        try:
+            with intended(study, release, budget=None):
+                crowd.delete(hit.hit_id)
+        except RefusedError as error:
+            again = command("store recover", study.folder, target)
+            raise RefusedError(
+                error.message,
+                f"If the marketplace was restored from a backup, run: {again}; it decides again there what "
+                "the study has decided.",
+            ) from error
         with study.transaction() as db:
             settle(db, release.token, "deleted", time.time())
 
@@ -282,6 +291,12 @@ def _release(study: Study, crowd: Crowd, due: Due) -> Intent:
 def prorated_decision(amount: Decimal) -> str:
     """Return the decision to record for an assignment that was paid by a bonus in place of its reward."""
     return f"prorated: ${amount} by bonus"
+
+
+def prorated_amount(decision: str) -> Decimal | None:
+    """Return what such a decision paid; None for any other."""
+    found = re.fullmatch(r"prorated: \$(.+) by bonus", decision)
+    return Decimal(found[1]) if found else None
 
 
 # Checks what a worker sent back against the HIT as it was served.

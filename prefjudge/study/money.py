@@ -95,6 +95,15 @@ def load_begun_rejections(db: Connection, target: str) -> dict[str, str]:
     )
 
 
+def load_rejections(db: Connection, target: str) -> list[str]:
+    """Return the assignments that were rejected, or paid by a bonus instead, the latest first."""
+    return db.values(
+        "SELECT subject FROM intents WHERE operation = 'RejectAssignment' AND outcome IS NOT NULL "
+        "AND target = :target ORDER BY settled DESC",
+        target=target,
+    )
+
+
 def settle(db: Connection, token: str, outcome: str, when: float) -> None:
     """Record the outcome of an intent."""
     db.update("intents", {"outcome": outcome, "settled": when}, token=token)

@@ -27,6 +27,7 @@ from prefjudge.crowd.simulated import Truth, read_page
 from prefjudge.errors import ConfigError, CrowdError, InputError, StudyError
 from prefjudge.field import crowd as watched
 from prefjudge.field.crowd import find_running, keep_marketplace_open
+from prefjudge.field.publish import barred_group
 from prefjudge.steps.collect import CollectResult, collect
 from prefjudge.steps.pay import pay
 from prefjudge.steps.publish import publish
@@ -34,6 +35,7 @@ from prefjudge.steps.reject import reject
 from prefjudge.steps.run import run
 from prefjudge.steps.serve import Screener, serve
 from prefjudge.steps.status import status
+from prefjudge.steps.store.backup import backup, recover
 from prefjudge.steps.work import simulated_truth, work
 from prefjudge.steps.workers import forget_person
 from prefjudge.study.store import LIVE, Study
@@ -735,3 +737,47 @@ def test_what_cannot_be_rehearsed_is_refused(pooled: Path) -> None:
     with pytest.raises(InputError, match="not all of that can happen") as wrong:
         work(pooled, panel="prolific:bonus-los")
     assert "bonus-lost" in wrong.value.hint
+
+
+def test_a_restored_worker_site_decides_again_what_the_study_has_decided(
+    pooled: Path, platform: Platform, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Else its own approval would in time top a part up to the whole reward."""
+    config, ahead = pooled / "study.toml", 0.0
+    config.write_text(config.read_text().replace(FOR_MARKETPLACES, "") + TARGET)
+    copy, store = tmp_path / "copy.db", pooled / "marketplace.db"
+    with keep_marketplace_open(Study(pooled), LIVE):
+        monkeypatch.setenv("PREFJUDGE_PUBLIC_URL", find_running(pooled).local)  # type: ignore[union-attr]
+        publish(pooled, live=True, yes=True)
+        people = People(pooled, platform)
+        for habit in ("early", "honest", "odd"):
+            people.come(habit)
+        backup(store=f"sqlite:///{store}", file=copy)
+        collect(pooled, live=True)
+        (held,) = pay(pooled, live=True, dry_run=True, held=True).dues
+        reject(pooled, held.assignment_id, reason="NO_DATA: nothing in it", live=True)
+        people.come("wrong")  # whom the copy does not know
+        collect(pooled, live=True)
+    paid = list(platform.paid)
+    for file in pooled.glob("marketplace.db*"):
+        if "token" not in file.name:
+            file.unlink()
+    copy.rename(store)
+    with keep_marketplace_open(Study(pooled), LIVE, clock=lambda: time.time() + ahead):
+        for verb in (pay, collect):
+            with pytest.raises(StudyError, match=r"has forgotten .* restored from a backup") as refused:
+                verb(pooled, live=True)
+            assert f"prefjudge store recover {pooled} --live" in str(refused.value.hint)
+        assert "3 decisions of the study were made again" in recover(pooled, live=True).notices[0]
+        assert not any("made again" in said for said in recover(pooled, live=True).notices)
+        with watched.open_crowd(Study(pooled), LIVE) as crowd:
+            crowd.bar("AGONE", barred_group(Study(pooled)))  # of whom the copy knows nothing
+        for _ in range(2):
+            collect(pooled, live=True)
+            pay(pooled, live=True)
+            ahead += 60 * 86_400
+        decided = {visit.earned: [*visit.assignments.values()] for visit in Site(*site_of(pooled)).visits()}
+    part = Decimal("0.93")
+    assert decided == {part: ["Rejected"], Decimal("2.00"): ["Approved"], Decimal("0.00"): ["Rejected"]}
+    assert platform.paid == paid
+    assert [cents for _, cents in paid] == [93]

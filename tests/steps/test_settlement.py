@@ -258,8 +258,9 @@ def close_hit(study: Study, *, assignments: int, decided: bool = True) -> None:
 def test_what_a_hit_holds_for_answers_that_never_came_is_given_back_once(study: Study) -> None:
     crowd = Ledgered(refused=("H",))
     close_hit(study, assignments=5)
-    with pytest.raises(RefusedError):
+    with pytest.raises(RefusedError) as refused:
         release_unused(study, crowd, "sandbox")  # type: ignore[arg-type]
+    assert f"restored from a backup, run: prefjudge store recover {study.folder};" in refused.value.hint
     assert load_deleted(study.folder) == ("H",), "noted before it is asked for"
     assert (committed(study), outcomes(study)) == (1200, {"CreateHIT": "H"})
     crowd = Ledgered()

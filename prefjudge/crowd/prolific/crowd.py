@@ -241,6 +241,14 @@ class ProlificCrowd(HitCrowd):
         self._refuse_unpaid(workers * self.prices.submission(self.look(task_id).pay, workers))
         super().extend(task_id, workers, token=token)
 
+    def state(self, submission_id: str) -> SubmissionState:
+        """Return what was decided on an assignment; a restored worker site is told first who made it."""
+        try:
+            return super().state(submission_id)
+        except RefusedError:
+            self.submissions.sync_at_times()
+            return super().state(submission_id)
+
     def pulse(self) -> str:
         """Return a mark that is another one when something was submitted."""
         self.submissions.sync_at_times()
@@ -250,7 +258,11 @@ class ProlificCrowd(HitCrowd):
 
     def bar(self, worker_id: str, group: WorkerGroup) -> None:
         """Put a worker into a group; one whose members get nothing more is a blocklist on Prolific, too."""
-        super().bar(worker_id, group)
+        try:
+            super().bar(worker_id, group)
+        except RefusedError as refused:  # a worker site that was restored does not know who came later
+            if "WorkerDoesNotExist" not in refused.message:
+                raise
         if group.bars:
             self._change_blocklist("POST", worker_id)
 

@@ -265,7 +265,10 @@ def recover(
             bonuses=sum(one.bonuses for one in learnt),
             others=others,
             remains=remains,
-            notices=() if remains else _notices(opened, target, own, strategy),
+            notices=(
+                *_repeated(sum(one.repeated for one in learnt)),
+                *(() if remains else _notices(opened, target, own, strategy)),
+            ),
         )
 
 
@@ -442,6 +445,11 @@ def _notices(study: Study, target: str, own: list[ListedTask], strategy: str | N
         f"the study, name its strategy first: {command('store recover', study.folder, target)} --strategy "
         "NAME",
     )
+
+
+def _repeated(count: int) -> tuple[str, ...]:
+    said = f"{many(count, 'decision')} of the study {'was' if count == 1 else 'were'} made again at the"
+    return (f"{said} marketplace, which had forgotten {'it' if count == 1 else 'them'}",) * bool(count)
 
 
 FIRST_VERSION = "preference-v1.qrels"

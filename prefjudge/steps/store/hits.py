@@ -16,7 +16,13 @@ from prefjudge.crowd.tasks import ListedTask, PaidBonus, Submission, SubmissionS
 from prefjudge.database import Connection
 from prefjudge.field import pay as intents
 from prefjudge.field.publish import PAGES_FOLDER, climbs
-from prefjudge.field.settle import STOPPED_EARLY, assumed_judge, check_assignment, prorated_decision
+from prefjudge.field.settle import (
+    STOPPED_EARLY,
+    assumed_judge,
+    check_assignment,
+    prorated_amount,
+    prorated_decision,
+)
 from prefjudge.field.trust import bar_workers, least_seconds, recall_doubt
 from prefjudge.study.assignments import load_decisions, save_assignment, save_decision, save_rejection
 from prefjudge.study.hits import (
@@ -46,6 +52,8 @@ from prefjudge.study.pools import (
 )
 from prefjudge.study.store import Study
 
+DECIDED_BEFORE = "This was rejected before the marketplace was restored from a backup."
+
 
 @dataclass(slots=True, kw_only=True)
 class Learnt:
@@ -56,6 +64,8 @@ class Learnt:
     assignments: int = 0
     decisions: int = 0
     bonuses: int = 0
+    repeated: int = 0
+    """Decisions of the study that the marketplace did not know any more."""
 
 
 class HitRecovery:
@@ -96,6 +106,7 @@ class HitRecovery:
             self._crowd.close(listed.task_id)  # before it is recorded: after a kill, a repeat closes it
             fetched = self._crowd.fetch(listed.task_id)
         learnt = Learnt(new=known is None, given_up=known is None and hit.given_up)
+        learnt.repeated = self._repeat_decisions(fetched, bonuses)
         with self._study.transaction() as db:
             if known is None:
                 shown = {pair for slot in hit.slots for pair, *_ in slot.pairs}
@@ -205,6 +216,35 @@ class HitRecovery:
                 save_decision(db, found.submission_id, found.state.value)
             else:
                 self._reject(db, hit, found, instead.get(found.submission_id), fetched.workers)
+
+    def _repeat_decisions(self, fetched: TaskState, bonuses: Sequence[PaidBonus]) -> int:
+        """Decide again what the study has decided, where a restored marketplace has forgotten it.
+
+        The study's ledger has it, so nothing is recorded. Else the marketplace would in time approve by
+        itself, in full, what was paid in part or rejected.
+        """
+        with self._study.transaction(write=False) as db:
+            decided = load_decisions(db)
+        repeated = 0
+        for found in fetched.submissions:
+            name, decision = found.submission_id, decided.get(found.submission_id) or ""
+            amount = prorated_amount(decision)
+            if found.state is not SubmissionState.SUBMITTED:
+                continue
+            if decision == SubmissionState.APPROVED:
+                self._crowd.approve(name)
+            elif amount is not None:
+                text = f"{STOPPED_EARLY}were paid ${amount} by a bonus."
+                token = intents.bonus(self._study, self._crowd.prices, self._target, name, amount).token
+                if not any(paid.submission_id == name for paid in bonuses):
+                    self._crowd.bonus(found.worker_id, name, amount, text, token=token)
+                self._crowd.release(name, text)
+            elif decision == SubmissionState.REJECTED:  # where the people come from, it is rejected already
+                self._crowd.release(name, DECIDED_BEFORE)
+            else:
+                continue
+            repeated += 1
+        return repeated
 
     def _reject(
         self,
