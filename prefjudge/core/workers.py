@@ -10,7 +10,15 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from prefjudge.core.judgments import Floats, Index, Judgments, Verdicts, gather_verdicts
+from prefjudge.core.judgments import (
+    Floats,
+    Index,
+    Judgments,
+    Verdicts,
+    gather_verdicts,
+    one_of_each_choice,
+    select_judgments,
+)
 from prefjudge.core.runs import Codes
 from prefjudge.core.shortcuts import Shortcut
 from prefjudge.words import many
@@ -62,8 +70,9 @@ def side_bias(judgments: Judgments) -> tuple[Index, Index, Floats]:
 
     The last entry is all judgments together. The last column is the two-sided exact binomial probability of
     a split at least as uneven, if sides did not matter. The sides must have been drawn at random for each
-    assignment, and the log must keep the side shown.
+    assignment, and the log must keep the side shown. Of a choice out of several passages one win counts.
     """
+    judgments = select_judgments(judgments, one_of_each_choice(judgments))
     n = len(judgments.workers)
     rows = (judgments.choice != 0) & (judgments.worker >= 0)
     won = judgments.choice > 0

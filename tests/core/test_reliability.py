@@ -305,3 +305,5 @@ def test_side_bias_is_the_exact_binomial() -> None:
     assert p_value[0] == pytest.approx(2 * (comb(10, 0) + comb(10, 1)) / 2**10)
     assert p_value[1] == 1.0
     assert side_bias(judgments_of("q a b tie w"))[2].tolist() == [1.0, 1.0]
+    choices = replace(judgments_of(*lines), click=np.arange(21, dtype=np.int32) // 5)
+    assert side_bias(choices)[1].tolist() == [2, 2, 4], "of a choice out of several one win is independent"
