@@ -88,6 +88,7 @@ def observe(study: Study | None, judgments: str | Path | None, *, ids: bool) -> 
 
     notices: list[Notice] = []
     log = read_judgments(judgments, sides=True, notices=notices)
+    log = select_judgments(log, one_of_each_choice(log))  # as of a study
     return Observed(
         study=False,
         log=log,

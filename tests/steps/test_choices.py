@@ -16,7 +16,6 @@ from prefjudge import (
     resolve,
     run,
     work,
-    workers,
 )
 from prefjudge.core.judgments import passed_over
 from prefjudge.core.pools import Pools, candidates_of
@@ -27,6 +26,7 @@ from prefjudge.field.pay import lock_crowd
 from prefjudge.field.publish import Pages, eligibility, plan_batch
 from prefjudge.reading.labels import read_judgments
 from prefjudge.steps.store.backup import recover
+from prefjudge.steps.workers import examine_workers
 from prefjudge.study.assignments import StudyAssignment, StudyJudgment, load_judgments, save_assignment
 from prefjudge.study.hits import load_hits
 from prefjudge.study.people import Judge
@@ -107,13 +107,15 @@ def test_a_click_is_stored_as_its_wins_and_finds_the_best(three: Path, tmp_path:
         pools = load_pools(db)
     for query, _, found, _ in map(str.split, lines(three / "preference.qrels")):
         assert found == max(pooled(pools, query), key=lambda doc: truth[query, doc])
-    seen = workers(three)
+    seen = examine_workers(three)
     assert seen.kept <= seen.judgments, "of each choice one win, in what counts too"
     # what leaves the study, and comes back, still knows which wins are one choice
     out = tmp_path / "release"
     release(three, out=out, rehearsal=True)
     read = read_judgments(out / "judgments.txt")
     assert read.click is not None
+    told = examine_workers(judgments=out / "judgments.txt")
+    assert (told.judgments, told.kept) == (seen.kept, seen.kept), "a file counts choices, as a study does"
     assert read.passages == 3
     assert len(read) == len(log)
     assert sorted(read.worth.tolist()) == sorted(log.worth.tolist())  # type: ignore[union-attr]
@@ -124,8 +126,8 @@ def test_a_click_is_stored_as_its_wins_and_finds_the_best(three: Path, tmp_path:
             back = load_judgments(db)
         assert sorted(back.worth.tolist()) == sorted(log.worth.tolist())  # type: ignore[union-attr]
         assert passed_over(back).shape == passed_over(log).shape
-    told = export(three, tmp_path / "votes.csv", to="evalica")
-    assert "one choice out of several" in told.notices[0]
+    sent = export(three, tmp_path / "votes.csv", to="evalica")
+    assert "one choice out of several" in sent.notices[0]
     assert (tmp_path / "votes.csv").read_text().splitlines()[0].endswith(",choice")
 
 
