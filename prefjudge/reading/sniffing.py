@@ -172,7 +172,7 @@ def _lines(head: bytes) -> list[bytes]:
 def _columns_of_line(path: str | Path, lines: list[bytes]) -> Sniffed:
     rows = [line.split() for line in lines]
     width = len(rows[0]) if rows else 0
-    if width in (4, 5) and 2 * sum(map(_is_vote, rows)) >= len(rows):
+    if width in (4, 5, 6) and 2 * sum(map(_is_vote, rows)) >= len(rows):
         return Sniffed(kind=Kind.JUDGMENTS)
     tabs, prose = all(line.count(b"\t") == 1 for line in lines), sum(len(row) > _COLUMNS for row in rows)
     if rows and (tabs or 2 * prose >= len(rows)) and 2 * sum(map(_is_text, rows)) >= len(rows):
@@ -195,6 +195,8 @@ def _columns_of_line(path: str | Path, lines: list[bytes]) -> Sniffed:
 def _is_vote(row: list[bytes]) -> bool:
     """Say whether a line's fourth column repeats a document; in qrels the second is 0 or Q0."""
     documents = [name for name in row[1:3] if name not in (b"0", b"Q0")]
+    if len(row) == 6 and (len(documents) < 2 or not (row[5].isdigit() or row[5] == b"-")):
+        return False  # a run, in which a doc_id may be its rank
     return len(row) > 3 and (row[3] in documents or row[3] in TIES)
 
 

@@ -241,6 +241,9 @@ def test_votes_get_the_ids_of_another_collection(tmp_path: Path) -> None:
     found = export(votes, out, collection=OLD, onto=NEW)
     assert lines_of(out) == ["q1 n1 n2 n2 ann", "q1 n5 n1 tie ben"]
     assert (found.rows, found.judgments, found.to) == (2, 5, "judgments")
+    votes.write_text("q1 o2 o1 o2 ann 7\nq1 o2 o4 o2 ann 7\nq1 o4 o6 o4 ben -\n")
+    export(votes, out, collection=OLD, onto=NEW)
+    assert lines_of(out) == ["q1 n2 n1 n2 ann 1", "q1 n2 n5 n2 ann 1", "q1 n5 n1 n5 ben -"]
 
 
 def test_a_study_is_exported_with_the_ids_of_another_collection(tmp_path: Path) -> None:
