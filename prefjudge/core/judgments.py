@@ -143,6 +143,13 @@ def one_of_each_choice(judgments: Judgments) -> NDArray[np.int64]:
     return np.sort(order[kept])
 
 
+def independent(judgments: Judgments) -> Judgments:
+    """Return one win of each choice, as a vote on a pair: given its pair it is what such a vote is (Luce)."""
+    if judgments.click is None:
+        return judgments
+    return replace(select_judgments(judgments, one_of_each_choice(judgments)), click=None)
+
+
 def passed_over(judgments: Judgments) -> Codes:
     """Return the pairs that a choice showed and chose neither of: queries and documents, shape (3, n)."""
     none = np.zeros((3, 0), dtype=np.int32)

@@ -104,6 +104,8 @@ def test_what_is_told_of_the_best_by_choices_is_true(size: int, clicks: int) -> 
     chance = found.chance.reshape(queries, size)
     right = (chance.argmax(axis=1) == strength.argmax(axis=1)).mean()
     assert abs(chance.max(axis=1).mean() - right) < 0.045, "in full they would be off by more"
+    learned = assess_confidence(log, rng=rng, draws=400).highest()
+    assert learned.mean() - right < 0.045, "what is learned of the crowd makes them no surer"
     full = assess_confidence(replace(log, click=None), rng=rng, scales=one_scale(scale), draws=400)
     assert full.highest().mean() - right > 0.03
     assert check_model(log, one_scale(scale), rng=rng) == (), "wins of one choice tell nothing of the model"

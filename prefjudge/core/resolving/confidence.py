@@ -122,7 +122,7 @@ def assess_confidence(
     else:
         trust = learn_trust(judgments, pools=pools, strengths=strengths)
     seed = int(rng.integers(1 << 32))
-    if learning and draws:
+    if learning and draws and judgments.click is None:  # wins of one choice agree as if there were classes
         scales = learn_shapes(judgments, scales, seed=seed, pools=pools, trust=trust, strengths=strengths)
     parts: list[tuple[Index, Codes, Floats]] = []
     for block in tournaments(judgments, pools=pools):

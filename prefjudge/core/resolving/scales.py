@@ -8,7 +8,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from prefjudge.core.judgments import Judgments
+from prefjudge.core.judgments import Judgments, independent
 from prefjudge.core.pools import Pools
 from prefjudge.core.resolving.posterior import is_exact, log_evidences, turns_of
 from prefjudge.core.resolving.rules import ABOUT, Strengths, fit_strengths
@@ -166,6 +166,7 @@ def learn_trust(judgments: Judgments, *, pools: Pools | None = None, strengths: 
     vote is weighed by its worker's votes on the *other* queries only, so that no vote vouches for itself, and
     by no more than its worker's own gold pairs support.
     """
+    judgments = independent(judgments)
     if not can_tell(judgments):
         return None
     # Workers link the queries, so the votes of all of them are taken at once, as one block.
@@ -524,7 +525,7 @@ def estimate_scales(
     stacks: list[tuple[Floats, CastVotes | None]] = []
     found = 0
     # Small blocks: those after the five hundredth query need not be cut at all.
-    for block in tournaments(judgments, pools=pools, block_rows=1 << 14):
+    for block in tournaments(independent(judgments), pools=pools, block_rows=1 << 14):
         for stack in vote_matrices(block, ties=0.5, strengths=strengths, trusting=trust):
             # A query without votes on two candidates says nothing.
             judged: NDArray[np.bool_] = np.any(stack.votes, axis=(1, 2))
