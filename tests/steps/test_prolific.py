@@ -27,7 +27,6 @@ from prefjudge.crowd.simulated import Truth, read_page
 from prefjudge.errors import ConfigError, CrowdError, InputError, StudyError
 from prefjudge.field import crowd as watched
 from prefjudge.field.crowd import find_running, keep_marketplace_open
-from prefjudge.field.publish import barred_group
 from prefjudge.steps.collect import CollectResult, collect
 from prefjudge.steps.pay import pay
 from prefjudge.steps.publish import publish
@@ -770,8 +769,6 @@ def test_a_restored_worker_site_decides_again_what_the_study_has_decided(
             assert f"prefjudge store recover {pooled} --live" in str(refused.value.hint)
         assert "3 decisions of the study were made again" in recover(pooled, live=True).notices[0]
         assert not any("made again" in said for said in recover(pooled, live=True).notices)
-        with watched.open_crowd(Study(pooled), LIVE) as crowd:
-            crowd.bar("AGONE", barred_group(Study(pooled)))  # of whom the copy knows nothing
         for _ in range(2):
             collect(pooled, live=True)
             pay(pooled, live=True)

@@ -258,11 +258,7 @@ class ProlificCrowd(HitCrowd):
 
     def bar(self, worker_id: str, group: WorkerGroup) -> None:
         """Put a worker into a group; one whose members get nothing more is a blocklist on Prolific, too."""
-        try:
-            super().bar(worker_id, group)
-        except RefusedError as refused:  # a worker site that was restored does not know who came later
-            if "WorkerDoesNotExist" not in refused.message:
-                raise
+        super().bar(worker_id, group)
         if group.bars:
             self._change_blocklist("POST", worker_id)
 
