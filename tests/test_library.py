@@ -31,7 +31,6 @@ def test_a_choice_may_be_text() -> None:
         partial(prefjudge.pool, runs=RUNS, qrels_per_query=bogus),
         partial(prefjudge.plan, sizes="2:5", noise=bogus),
         partial(prefjudge.winratio, runs=RUNS, judgments=COLLECTION / "truth.tsv", count=bogus),
-        partial(prefjudge.workers, judgments=COLLECTION / "truth.tsv", model=bogus),
     ):
         with pytest.raises(InputError, match=r"there is no .* 'bogus'"):
             verb()
