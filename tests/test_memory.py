@@ -224,7 +224,7 @@ def test_a_paper_of_memory_is_that_of_files(tmp_path: Path, monkeypatch: pytest.
         {query: dict.fromkeys(docs, (NAMES_OF[0],)) for query, docs in members.items()},
     ):
         assert prefjudge.winratio(runs=FRAMES, judgments=table, pool=pool).winratio.pairs
-    assert prefjudge.workers(judgments=table, golds=table[:9]).workers
+    assert prefjudge.workers(judgments=table).workers
     assert prefjudge.check(RUNS[0], qrels=LABELS, queries=QUERY_TEXTS).ok
     with pytest.raises(InputError, match="row 1: document 'd' is in the pool of query 'q' already, in row 0"):
         prefjudge.winratio(runs=FRAMES, judgments=table, pool={"q": ["d", "d"]})

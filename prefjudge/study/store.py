@@ -525,7 +525,7 @@ STEPS = [
         dropped DOUBLE PRECISION NOT NULL, gone DOUBLE PRECISION NOT NULL
     );
     CREATE TABLE resolved (made DOUBLE PRECISION PRIMARY KEY, how TEXT NOT NULL);
-    INSERT INTO resolved SELECT 0, value FROM settings WHERE key = 'resolved';
+    INSERT INTO resolved (made, how) SELECT 0, value FROM settings WHERE key = 'resolved';
     DELETE FROM settings WHERE key = 'resolved'
     """,
     "ALTER TABLE judgments ADD COLUMN shown TEXT NOT NULL DEFAULT ''",

@@ -208,7 +208,8 @@ def test_the_board_of_any_day_is_made_again_byte_for_byte(driven: Path) -> None:
         (worker,) = db.execute("SELECT worker_id FROM judgments ORDER BY judgment_id LIMIT 1")[0]
         save_barred(db, "sandbox", worker, "a doubt", time.time())
         db.execute(
-            "INSERT INTO drops SELECT judgment_id, 'screening', :now FROM judgments WHERE worker_id = :who",
+            "INSERT INTO drops SELECT judgment_id, 'screening', :now FROM judgments WHERE worker_id = :who "
+            "AND judgment_id NOT IN (SELECT judgment_id FROM drops)",
             now=time.time(), who=worker,
         )  # fmt: skip
     the_day_ends()
