@@ -32,7 +32,7 @@ def demo(call: "Callable[..., DemoResult]", json: Json = False) -> None:
         print_json({"folder": result.folder, "report": result.report, "commands": result.commands})
         return
     score(replace(result.score, notices=(), out=()))
-    say(f"Everything is in {result.folder}; the report is {result.report} (--open shows it).")
+    say(f"Everything is in {result.folder}; the report is {result.report}.")
     say(f"The commands of all this, to type by hand: {Path(result.folder, BY_HAND)}")
     if which("prefjudge") is None:
         say(f"where prefjudge is {Path(sys.argv[0]).absolute()}, which your shell does not find by its name")
