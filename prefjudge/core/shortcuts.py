@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from math import log as log_of
-from typing import TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 import scipy
@@ -236,12 +236,19 @@ def _follow(
             yield Shortcut(worker=worker, rule=rule, text=text, followed=k, votes=n, others=usual, p=p)
 
 
-_Meetings: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]
-"""Two workers, each before and after the other, on how many pairs both voted, and on how many they agreed."""
+class _Meetings(NamedTuple):
+    """Who met whom: two workers, each before and after the other."""
+
+    one: NDArray[np.int64]
+    other: NDArray[np.int64]
+    met: NDArray[np.float64]
+    """On how many pairs both voted."""
+    agreed: NDArray[np.float64]
+    """On how many of them they agreed."""
 
 
 def _meet(log: Judgments) -> _Meetings:
-    """Return who met whom."""
+    """Return who voted on the same pairs, and how often they agreed."""
     cast, n = _votes(log), len(log.workers)
     low, high = np.minimum(log.left, log.right)[cast], np.maximum(log.left, log.right)[cast]
     _, pair = np.unique(np.stack((log.query[cast], low, high)), axis=1, return_inverse=True)
@@ -253,9 +260,9 @@ def _meet(log: Judgments) -> _Meetings:
     one, other = (part.astype(np.int64) for part in both.nonzero())
     one, other = one[one != other], other[one != other]
     if not one.size:
-        return one, other, np.zeros(0), np.zeros(0)
+        return _Meetings(one, other, np.zeros(0), np.zeros(0))
     met, agreed = (np.asarray(table[one, other]).ravel() for table in (both, same))
-    return one, other, met, agreed
+    return _Meetings(one, other, met, agreed)
 
 
 def _follow_each_other(log: Judgments, base: NDArray[np.bool_]) -> Iterator[Shortcut]:
@@ -263,7 +270,7 @@ def _follow_each_other(log: Judgments, base: NDArray[np.bool_]) -> Iterator[Shor
     # Two meet too rarely to say so of them alone: the leading eigenvector of the agreement that is too much
     # tells who belongs together, and its eigenvalue whether they are more than chance brings together.
     n, meetings = len(log.workers), _meet(log)
-    one, other, met, agreed = (part[meetings[2] >= _MEETINGS] for part in meetings)
+    one, other, met, agreed = (part[meetings.met >= _MEETINGS] for part in meetings)
     share, known = agreed / met, base[one] & base[other]
     if np.unique(one[known]).size < 4:
         return  # among so few nobody stands out

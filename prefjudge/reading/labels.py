@@ -122,7 +122,10 @@ def _head(file: Path) -> bytes:
 # Judgments files: ``query doc_1 doc_2 preferred``, perhaps the worker, and then perhaps the choice out of
 # more than two passages that a line is a win of.
 
-_JUDGMENT_HINT = "Write each line as: query doc_1 doc_2 preferred, and perhaps a fifth column, the worker."
+_JUDGMENT_HINT = (
+    "Write each line as: query doc_1 doc_2 preferred, and perhaps a fifth column, the worker, and a sixth, "
+    "the number of a choice out of several."
+)
 _CHOICE_HINT = (
     "The sixth column numbers a worker's choices for a query out of several passages: a line for each one "
     "that was not chosen. Of two passages it is: -"

@@ -8,8 +8,14 @@ import numpy as np
 import pytest
 
 from prefjudge.core.judgments import Judgments, nameless
-from prefjudge.core.resolving.confidence import Confidence, assess_confidence, find_contested
+from prefjudge.core.resolving.confidence import (
+    Confidence,
+    assess_confidence,
+    find_contested,
+    summarise_confidence,
+)
 from prefjudge.core.resolving.posterior import sum_orders
+from prefjudge.core.resolving.resolutions import resolve
 from prefjudge.core.resolving.rules import fit_strengths
 from prefjudge.core.resolving.scales import learn_trust
 from prefjudge.core.resolving.tournaments import CastVotes, tournaments, vote_matrices
@@ -166,6 +172,9 @@ def test_a_few_who_vote_most_are_contested_where_others_do_not_foretell_them(vot
     few = find_contested(log)
     assert len(few) >= 5
     assert set(few) <= {f"w{n}" for n in range(14, 20)}
+    summary = summarise_confidence(resolve(log, rule="most-wins"), assess(log))
+    (said, *_) = replace(summary, contested=("w 1; ls", "w2")).words
+    assert said.endswith("see prefjudge workers, and resolve --without 'w 1; ls' --without w2")
     assert find_contested(replace(log, gold=gang(share=0.6, right=0.5, votes=votes).gold)) == ()
     rng = np.random.default_rng(0)
     for _ in range(5):  # people of one mind, six of whom cast three of five votes

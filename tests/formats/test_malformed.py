@@ -377,7 +377,8 @@ def test_malformed_judgments(tmp_path):
         "judgments:3:6: the document is compared with itself: 'a'\n"
         "judgments:4:1: the preferred document is missing: 'q1 a b'\n"
         "the last column repeats one of the two documents, or is: tie\n"
-        "Write each line as: query doc_1 doc_2 preferred, and perhaps a fifth column, the worker."
+        "Write each line as: query doc_1 doc_2 preferred, and perhaps a fifth column, the worker, and a "
+        "sixth, the number of a choice out of several."
     )
 
 

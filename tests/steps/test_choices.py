@@ -51,6 +51,13 @@ def three(tmp_path: Path) -> Path:
     return study
 
 
+def judge(study: Path, *, workers: int) -> None:
+    """Let so many people who are never wrong judge all that waits."""
+    publish(study, sandbox=True, yes=True)
+    work(study, workers=workers, error=0.0, truth=TRUTH)
+    collect(study)
+
+
 def waiting(study: Path) -> int:
     with Study(study).transaction(write=False) as db:
         return len(waiting_pairs(db, "sandbox"))
@@ -169,9 +176,7 @@ def test_round_robin_ends_though_losers_are_not_compared(three: Path) -> None:
 
 def test_what_too_many_cannot_judge_is_asked_no_more(three: Path) -> None:
     with keep_marketplace_open(Study(three)):
-        publish(three, sandbox=True, yes=True)
-        work(three, workers=3, error=0.0, truth=TRUTH)
-        collect(three)
+        judge(three, workers=3)
     study = Study(three)
     with study.transaction() as db:
         hits = load_hits(db, "sandbox")
@@ -195,9 +200,7 @@ def _cannot(db: Connection, hit_key: str, place: int, pair: int | None) -> None:
 
 def test_a_lost_store_is_recorded_again_from_the_pages(three: Path) -> None:
     with keep_marketplace_open(Study(three)):
-        publish(three, sandbox=True, yes=True)
-        work(three, workers=6, error=0.0, truth=TRUTH)
-        collect(three)
+        judge(three, workers=6)
         study = Study(three)
         with study.transaction(write=False) as db:
             before, slots = load_judgments(db), load_hits(db, "sandbox")

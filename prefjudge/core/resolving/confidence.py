@@ -1,5 +1,6 @@
 """Confidence: how probable it is that each answer is right, and whether the votes fit that model."""
 
+import shlex
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import isnan
@@ -510,7 +511,8 @@ class ConfidenceSummary:
 
 def _leave_out(names: Sequence[str]) -> str:
     """Return how to leave workers out, where they are few."""
-    return f", and resolve {' '.join(f'--without {name}' for name in names)}" if 0 < len(names) <= 8 else ""
+    left_out = " ".join(f"--without {shlex.quote(name)}" for name in names)
+    return f", and resolve {left_out}" if 0 < len(names) <= 8 else ""
 
 
 def summarise_confidence(
