@@ -83,9 +83,8 @@ def kill_first_reader(cluster, pipe, data, killed):
     session = until(partial(session_of_reader, pipe))
     (worker,) = (one for one in cluster.workers if one.pid == session)
     cluster.kill(worker)
-    os.close(handle)
-    until(lambda: session_of_reader(pipe) != session or None)
-    handle = until(partial(opened, pipe))
+    # The handle stays open meanwhile: the next may read before the first is gone, and would find the end.
+    until(lambda: session_of_reader(pipe) not in {session, None} or None)
     killed.append(worker)
     os.set_blocking(handle, True)
     with os.fdopen(handle, "wb") as file:
