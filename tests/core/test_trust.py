@@ -160,6 +160,9 @@ def test_nobody_weighs_more_than_the_gold_allows() -> None:
 def test_agreement_that_gold_contradicts_is_said_before_all_else() -> None:
     (said,) = doubts(assess(gang(share=0.6, right=0.95, votes=3)))
     assert said.startswith("do not trust these answers yet: 10 workers with 29% of the votes got ")
+    assert said.endswith("read nothing but gold pairs: see prefjudge workers"), (
+        "ten are too many for one line"
+    )
     assert doubts(assess(gang(share=0.0, right=0.95))) == ()
     (said,) = doubts(assess(replace(gang(share=0.5, right=0.95, votes=3), gold=None)))
     assert said.startswith("do not trust these answers yet: no gold tells who is right, and 1")

@@ -191,3 +191,4 @@ def test_votes_that_follow_what_is_seen_are_said_first_and_make_no_answer_sure(
     config.write_text(re.sub(r"(\[screening\].*\n)", rf"\1{decided}", config.read_text()))
     (first, *_) = status(study).confidence.words  # the bots are kept, and there are the people yet
     assert first.startswith("do not trust these answers yet: no gold tells who is right, and 8 of 12 workers")
+    assert all(f"--without {name}" in first for name in kept), "the few, who may be right or not"

@@ -1,6 +1,5 @@
 """Confidence: how probable it is that each answer is right, and whether the votes fit that model."""
 
-import shlex
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import isnan
@@ -21,6 +20,7 @@ from prefjudge.core.resolving.scales import (
     estimate_scales,
     estimate_with_trust,
     learn_trust,
+    leave_out,
     one_scale,
 )
 from prefjudge.core.resolving.shapes import FIGURES, average_chances, draw_shapes, learn_shapes
@@ -463,7 +463,7 @@ class ConfidenceSummary:
             return [
                 f"do not trust these answers yet: either the {len(self.shortcuts)} workers who cast "
                 f"{self.shortcut_votes:.0%} of the votes do not read, or the others do not: one "
-                f"{self.shortcuts[0].text}: see prefjudge workers{_leave_out(self.suspects)}. "
+                f"{self.shortcuts[0].text}: see prefjudge workers{leave_out(self.suspects)}. "
                 "The probabilities below are those with or without their votes, whichever are lower"
             ]
         surest, several = min(self.shortcuts, key=lambda one: one.p), len(self.shortcuts) > 1
@@ -471,7 +471,7 @@ class ConfidenceSummary:
         return [
             f"do not trust these answers yet: {self.shortcut_votes:.0%} of the votes can be cast without "
             f"reading. They are those of {who} {surest.text}: see prefjudge "
-            f"workers{_leave_out(self.suspects)}. "
+            f"workers{leave_out(self.suspects)}. "
             "The winners count all votes, the probabilities below only those of the others"
         ]
 
@@ -481,7 +481,7 @@ class ConfidenceSummary:
         return [
             "do not trust these answers yet: no gold tells who is right, and the votes of others hardly "
             f"foretell those of the {many(len(self.contested), 'worker')} who cast half of them: see "
-            f"prefjudge workers{_leave_out(self.contested)}"
+            f"prefjudge workers{leave_out(self.contested)}"
         ]
 
     def _words_on_shapes(self) -> str:
@@ -507,12 +507,6 @@ class ConfidenceSummary:
             f"the judgments suggest that {self.error:.0%} of votes on a random pair are wrong "
             f"({self.error_low:.0%} to {self.error_high:.0%})"
         )
-
-
-def _leave_out(names: Sequence[str]) -> str:
-    """Return how to leave workers out, where they are few."""
-    left_out = " ".join(f"--without {shlex.quote(name)}" for name in names)
-    return f", and resolve {left_out}" if 0 < len(names) <= 8 else ""
 
 
 def summarise_confidence(

@@ -1,5 +1,6 @@
 """Scales: how far apart candidates are, so how often votes are wrong; and whose votes count how much."""
 
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
@@ -130,7 +131,8 @@ class Trust:
                 return (
                     f"do not trust these answers yet: no gold tells who is right, and {lesser.sum():,} of "
                     f"{people:,} workers count for little beside a few who agree more and cast "
-                    f"{share[~lesser].sum():.0%} of the votes. See prefjudge workers",
+                    f"{share[~lesser].sum():.0%} of the votes: see prefjudge "
+                    f"workers{self._leave_out(~lesser & (share > 0))}",
                 )
             less, half = share[lesser].sum(), 1 + int(np.searchsorted(np.cumsum(np.sort(share)[::-1]), 0.5))
             said = "no gold: workers' votes are weighed only by how far workers agree"
@@ -148,14 +150,24 @@ class Trust:
         golds = f"{right:,} of {many(int(right + missed), 'gold pair')}"
         return (
             f"do not trust these answers yet: {who} got {golds} right, and yet hardly agree with the others: "
-            "they or the others may read nothing but gold pairs. See prefjudge workers",
+            "they or the others may read nothing but gold pairs: see prefjudge "
+            f"workers{self._leave_out(torn)}",
         )
+
+    def _leave_out(self, which: NDArray[np.bool_]) -> str:
+        return leave_out([self.workers[number] for number in np.flatnonzero(which).tolist()])
 
     def __call__(self, query: Index, worker: Index) -> Floats:
         """Return the trust in votes, each by what its worker's votes on all other queries tell."""
         key = query * (len(self.workers) + 1) + worker
         place = np.minimum(np.searchsorted(self._key, key), self._key.size - 1)
         return np.where((worker >= 0) & (self._key[place] == key), self._without[place], self.crowd)
+
+
+def leave_out(names: Sequence[str]) -> str:
+    """Return how to leave workers out, where they are few."""
+    left_out = " ".join(f"--without {shlex.quote(name)}" for name in names)
+    return f", and resolve {left_out}" if 0 < len(names) <= 8 else ""
 
 
 def learn_trust(judgments: Judgments, *, pools: Pools | None = None, strengths: bool = False) -> Trust | None:
