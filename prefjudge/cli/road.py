@@ -418,6 +418,8 @@ def _show_collect(result: "CollectResult", there: str) -> None:
     notice(result.notices)
     barred = _say_held(result.barred)
     over = f"; the time of {many(result.expired, 'HIT')} was over" if result.expired else ""
+    if result.closed:
+        over += f"; closed {many(result.closed, 'HIT')} that nobody needs any more"
     say(
         f"collected {many(result.collected, 'assignment')}: {result.dropped} dropped, "
         f"{result.reissued} re-issued{over}"

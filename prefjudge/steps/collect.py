@@ -75,11 +75,12 @@ class CollectResult(Shown):
     """Where the study stands after ``collect``.
 
     ``challenge`` says whether newcomers still meet the best-known answers: `run` ends that, not `resolve`.
-    The time of ``expired`` HITs was over before everybody came. ``barred`` says why, by pseudonyms;
-    ``held`` of the ``open`` HITs are in workers' hands. ``capped`` workers have done as many HITs as the gold
-    pairs fill without a repeat, and wait for others. ``stopped`` says why nothing is issued again for now.
-    ``disputes`` of rejections wait for an answer. ``notices`` says what a person did where the people come
-    from, as on Prolific's pages, and that the reward is another.
+    The time of ``expired`` HITs was over before everybody came; ``closed`` ones show only pairs that have all
+    votes they need. ``barred`` says why, by pseudonyms; ``held`` of the ``open`` HITs are in workers' hands.
+    ``capped`` workers have done as many HITs as the gold pairs fill without a repeat, and wait for others.
+    ``stopped`` says why nothing is issued again for now. ``disputes`` of rejections wait for an answer.
+    ``notices`` says what a person did where the people come from, as on Prolific's pages, and that the reward
+    is another.
     """
 
     endpoint: str
@@ -87,6 +88,7 @@ class CollectResult(Shown):
     dropped: int
     reissued: int
     expired: int
+    closed: int
     barred: dict[str, str]
     open: int
     held: int
@@ -153,7 +155,8 @@ class _Collection:
         self._reasons: Counter[str] = Counter()
         self._collected = 0
         self._reissued = 0
-        self._held = self._expired = 0
+        self._held, self._over = set[str](), set[str]()
+        self._expired = self._closed = 0
         self._capped = 0
         self._refused: BudgetError | StudyError | None = None
         self._stopped = why_stopped(study, target)
@@ -175,9 +178,10 @@ class _Collection:
         finish_rejections(self._study, self._crowd, self._target)
         # Nothing came, though HITs are to be had: perhaps the marketplace was restored from a backup, and
         # whoever would work has forgotten what the study told it.
-        idle = not self._collected and self._held < len(looked_at)
+        idle = not self._collected and len(self._held) < len(looked_at)
         bar_workers(self._study, self._crowd, self._target, again=idle, news=self._collected > 0)
         exclude_barred(self._study, self._target)
+        self._close_needless([hit for hit in looked_at if hit.hit_key not in self._over])
         limited, kept_out = admit_newcomers(self._study, self._crowd, self._target, again=idle)
         stuck = limited and idle and not self._held
         self._capped, grown = allow_more(self._study, self._crowd, self._target, again=idle, stuck=stuck)
@@ -210,6 +214,23 @@ class _Collection:
         except CrowdError as error:
             self._unpaid = error
 
+    def _close_needless(self, hits: Sequence[StudyHit]) -> None:
+        """Offer HITs no more that nobody needs, as when votes count again that others were asked for."""
+        needless = self._needless(hits)
+        chosen = [hit for hit in hits if hit.hit_key in needless]
+        for hit in chosen:
+            self._crowd.close(hit.hit_id or "")
+        self._visit_each(chosen, None)  # what came meanwhile counts; who holds one may submit it, and is paid
+
+    def _needless(self, hits: Sequence[StudyHit]) -> set[str]:
+        """Return which of these HITs show only pairs that have all the votes they need."""
+        if not hits:
+            return set()
+        with self._study.transaction(write=False) as db:
+            needed = {number for number, *_ in waiting_pairs(db, self._target, promised=False)}
+        shown = {hit.hit_key: {pair.pair_id for slot in hit.slots for pair in slot.pairs} for hit in hits}
+        return {key for key, pairs in shown.items() if pairs and needed.isdisjoint(pairs)}
+
     def _visit_each(self, hits: Sequence[StudyHit], progress: Progress | None) -> None:
         states = self._crowd.fetch_each([hit.hit_id or "" for hit in hits])
         for start in range(0, len(hits), _TOGETHER):
@@ -233,15 +254,20 @@ class _Collection:
         self._reissued += len(extended)
         self._refused = refused or self._refused  # the answers to other HITs are still to be taken in
         asked_again = {one.hit.hit_key for one in extended}
-        over, unanswered = [], 0
+        over, unanswered = [], []
         for hit, state in seen:
             if hit.hit_key in asked_again:
                 continue
-            self._held += state.held
+            if state.held:
+                self._held.add(hit.hit_key)
             if not state.open:
                 over.append(hit.hit_key)
-                unanswered += len(state.submissions) < state.workers
-        self._expired += unanswered
+                if len(state.submissions) < state.workers:
+                    unanswered.append(hit)
+        needless = self._needless(unanswered)
+        self._closed += len(needless)
+        self._expired += len(unanswered) - len(needless)
+        self._over.update(over)
         if over:
             with self._study.transaction() as db:
                 save_status(db, over, HitStatus.CLOSED)
@@ -347,9 +373,10 @@ class _Collection:
                 dropped=self._reasons.total(),
                 reissued=self._reissued,
                 expired=self._expired,
+                closed=self._closed,
                 barred={self._study.opaque("worker", worker): why for worker, why in barred.items()},
                 open=count_hits(db, self._target).get(HitStatus.OPEN, 0),
-                held=self._held,
+                held=len(self._held - self._over),
                 capped=self._capped,
                 judgments=kept,
                 dropped_judgments=dropped,

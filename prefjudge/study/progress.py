@@ -271,11 +271,13 @@ WHERE j.pair_id = t.pair_id AND d.judgment_id IS NULL)
 work was not kept, or who says so of a third of all pairs closes none."""
 
 
-def waiting_pairs(db: Connection, target: str | None = None) -> list[tuple[int, str, str, str, int]]:
+def waiting_pairs(
+    db: Connection, target: str | None = None, *, promised: bool = True
+) -> list[tuple[int, str, str, str, int]]:
     """Return the pairs that no open HIT will finish: id, query_id, doc_a, doc_b, votes still missing."""
     # A pair's votes are the judgments that were not dropped, one per worker; an open HIT promises one for
-    # each assignment that has not come back.
-    return db.execute(_WAITING, target=target or current_target(db))
+    # each assignment that has not come back; without what is `promised`, all that still need votes.
+    return db.execute(_WAITING, target=target or current_target(db), promised=int(promised))
 
 
 _WAITING = f"""
@@ -291,7 +293,8 @@ WITH kept AS (
 ), promised AS (
     SELECT s.pair_id, CAST(sum(o.missing) AS BIGINT) AS votes
     FROM outstanding o CROSS JOIN slots s
-    WHERE s.hit_key = o.hit_key AND s.pair_id IS NOT NULL AND o.missing > 0 GROUP BY s.pair_id
+    WHERE :promised = 1 AND s.hit_key = o.hit_key AND s.pair_id IS NOT NULL AND o.missing > 0
+    GROUP BY s.pair_id
 )
 SELECT p.pair_id, p.query_id, p.doc_a, p.doc_b,
        p.votes - coalesce(k.votes, 0) - coalesce(w.votes, 0) AS missing

@@ -224,8 +224,14 @@ def test_who_follows_a_visible_rule_is_held_until_a_person_decides(served: Path)
     assert re.fullmatch(f"{HELD}: chose the left passage in (\\d+) of \\1 votes.*", why)
     assert (take_all(follower), count(served)) == (0, 0), "no more HITs, and nothing counts meanwhile"
     assert {due.act for due in pay(served, dry_run=True).dues} <= {Act.DECIDE}
+    other, open_before = person(served, "another"), status(served).hits["open"]
+    assert other.post(f"/groups/{other.get('/hits')['groups'][0]['group_id']}/accept")[0] < 300
     config.write_text(f'{config.read_text()}\n[screening]\nkeep.{name} = "I asked her"\n')
-    collect(served)
+    found = collect(served)
+    assert (found.open, found.held) == (open_before - found.closed, 1)
+    assert found.closed > 3, "what was asked again is closed, but for what somebody holds"
+    assert (other.take_hit(), (found := collect(served)).collected, found.expired) == (True, 1, 0)
+    assert {due.act for due in pay(served, dry_run=True).dues} == {Act.WAIT}, "and is paid as any other"
     assert (status(served).barred, take_all(follower) > 0, count(served) > 0) == ({}, True, True)
 
 
@@ -742,7 +748,7 @@ def test_watching_survives_a_marketplace_that_is_away(
 
 
 UNFINISHED = CollectResult(
-    endpoint="", collected=0, dropped=0, reissued=0, expired=0, barred={}, open=1, held=0, capped=0,
+    endpoint="", collected=0, dropped=0, reissued=0, expired=0, closed=0, barred={}, open=1, held=0, capped=0,
     judgments=0, dropped_judgments=0, waiting=0, reasons={}, stopped="", challenge=False, disputes=0,
     rehearsal=None,
 )  # fmt: skip
