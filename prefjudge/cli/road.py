@@ -231,7 +231,7 @@ def plan(
 def _show_plans(result: "PlanResult") -> None:
     print_tables(result.tables())
     if result.chosen is not None:
-        ends = "" if result.chosen.ends is None else " ({:.0%} to {:.0%})".format(*result.chosen.ends)
+        ends = " ({:.0%} to {:.0%})".format(*result.chosen.ends)
         say(
             f"within ${result.left:,.2f}: {result.chosen.name}, for ${result.chosen.money:,.2f} "
             f"(${result.chosen.least:,.2f} to ${result.chosen.most:,.2f}), finds the best of "

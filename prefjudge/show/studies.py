@@ -15,21 +15,12 @@ from prefjudge.words import many
 def plans_table(
     plans: Sequence[Plan],
     chosen: Plan | None = None,
-    errors: tuple[float, float] | None = None,
     notes: Sequence[str] = (),
 ) -> Table:
     """Return the plans from cheap to dear; the chosen one stands out."""
 
-    # Where the share of wrong votes is not known, the chances at both ends of ``errors`` are shown.
     def name(plan: Plan) -> Cell:
         return Bold(plan.name) if plan is chosen else plan.name
-
-    def end(place: int) -> Column | None:
-        if errors is None:
-            return None
-        head = f"if {errors[place]:.0%} wrong"
-        value = lambda plan: plan.ends[1 - place] if plan.ends else None  # noqa: E731
-        return Column("percent", head, digits=0, value=value)
 
     return table(
         "Plans",
@@ -37,8 +28,8 @@ def plans_table(
         {
             "strategy": Column(priority=0, value=name),
             "chance": Column("percent", "finds the best", digits=1),
-            "if_few_wrong": end(0),
-            "if_many_wrong": end(1),
+            "finds_least": Column("percent", "at least", digits=0, value=lambda plan: plan.ends[0]),
+            "finds_most": Column("percent", "at most", digits=0, value=lambda plan: plan.ends[1]),
             "error": Column("percent", "±", digits=1, priority=4),
             "money": Column("money", "cost"),
             "least": Column("money", "at least", priority=2),

@@ -49,7 +49,8 @@ what is gained by the one that weighs workers.
 answers form classes, two are equal, or tastes go in circles; and of those told with .9 or more how many are
 right, and how often `resolve` says that the votes do not fit.
 
-``--costs`` holds plans against studies of three crowds: how often one costs no more than 19 of 20 are to.
+``--costs`` holds plans against studies of four crowds: how often one costs no more than 19 of 20 are to, and
+finds as many answers as nine of ten. With a single one of ``--errors`` that is known.
 
 ``--choices`` holds questions of three and four passages against pairs, by the time and by the choices.
 
@@ -66,6 +67,7 @@ import argparse
 import os
 import sys
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from pathlib import Path
 
@@ -75,6 +77,7 @@ import numpy as np
 from cells import NOISES, Design, join
 from choices import table as choices
 from comparisons import table as comparisons
+from costs import STRATEGIES as PLANNED
 from costs import table as costs
 from diagram import diagram
 from examples import table as examples
@@ -103,6 +106,7 @@ def main() -> int:
     options.pools = options.pools or ([ASKED.pool] if options.asked else [2, 5, 8])
     options.queries = options.queries or ([*ASKED.queries] if options.asked else [5, 50])
     options.studies = options.studies or (grid.studies if options.votings else 200)
+    options.strategies = options.strategies or ([*PLANNED] if options.costs else ["round-robin:1", "sure:80"])
     check(parser, options)
     if options.looks and options.runs:
         for line in equal_table(options.runs, options.studies, options.seed):
@@ -114,7 +118,11 @@ def main() -> int:
         "winners": winners,
         "examples": examples,
         "shapes": shapes,
-        "costs": costs,
+        "costs": partial(
+            costs,
+            strategies=options.strategies,
+            known=options.errors[0] if len(options.errors) == 1 else 0.0,
+        ),
         "choices": choices,
     }
     for of_studies in [other for name, other in others.items() if getattr(options, name)]:
@@ -139,7 +147,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     parser.add_argument("--pools", type=int, nargs="+", metavar="K", help="2 5 8 by default, or 5 asked")
     parser.add_argument("--queries", type=int, nargs="+", metavar="N", help="in each study (5 50)")
-    parser.add_argument("--strategies", nargs="+", default=["round-robin:1", "sure:80"], metavar="NAME")
+    parser.add_argument("--strategies", nargs="+", metavar="NAME", help="round-robin:1 sure:80")
     parser.add_argument("--noises", nargs="+", default=["bradley-terry"], choices=sorted(NOISES))
     parser.add_argument("--errors", type=float, nargs="+", default=[0.2, 0.33, 0.4], metavar="SHARE")
     parser.add_argument("--workers", type=int, default=10, help="in each study; 0: votes have no names")

@@ -307,8 +307,6 @@ class LikelyStudy:
 
     noise: Noise
     """How its votes err."""
-    error: float
-    """The share of wrong votes on a random pair."""
     reissued: float = 0.0
     """The share of all assignments that miss a gold pair and are issued again. They are paid."""
 
@@ -342,9 +340,8 @@ class Plan:
     """The expected share of queries whose best answer will be found."""
     error: float
     """Its standard error by the number of simulated pools."""
-    ends: tuple[float, float] | None
-    """The same where as many votes are wrong as in the worst of twenty studies, and in the best of twenty:
-    the least and the greatest. None where the share of wrong votes is known."""
+    ends: tuple[float, float]
+    """19 of 20 studies find no smaller a share than the one, 19 of 20 no greater one than the other."""
     pairs: int
     judgments: int
     hits: int
@@ -376,7 +373,6 @@ def compare_plans(
     packing: Packing,
     strategies: Sequence[Strategy] = STRATEGIES,
     trials: int = 1000,
-    ends: tuple[float, float] | None = None,
     rng: np.random.Generator,
 ) -> tuple[Plan, ...]:
     """Simulate every strategy on independent studies with pools of these sizes."""
@@ -393,7 +389,7 @@ def compare_plans(
         voting, dropping = (np.random.default_rng(seed) for seed in seeds)
         played = play_studies(strategy, pools, voting, passages=packing.passages)
         office = _Office(known, studies, played)
-        plans.append(office.assemble(strategy.name, packing, ends, dropping))
+        plans.append(office.assemble(strategy.name, packing, dropping))
     return tuple(plans)
 
 
@@ -415,9 +411,7 @@ class _Office:
         self._tables = tables
         self._queries = sum(sizes.values())
 
-    def assemble(
-        self, name: str, packing: Packing, ends: tuple[float, float] | None, rng: np.random.Generator
-    ) -> Plan:
+    def assemble(self, name: str, packing: Packing, rng: np.random.Generator) -> Plan:
         """Return the plan."""
         asked = self._asked()
         groups = sorted(asked)
@@ -431,7 +425,12 @@ class _Office:
         counts = np.broadcast_to([1.0 - study.reissued for study in self._studies], kept.shape)
         issued = kept + np.where(kept > 0, rng.negative_binomial(np.maximum(kept, 1), counts), 0)
         prices = [packing.price(int(many)) for many in votes]
-        costs = self._of_whole_studies(np.array([float(price) for price in prices]) @ issued)
+        cost_of = np.array([float(price) for price in prices])
+        costs = self._of_whole_studies(cost_of @ issued, [one.votes.sum(axis=(1, 2)) for one in self._tables])
+        right = [one.right for one in self._tables]
+        found = sum(map(self._per_study, self._tables, right), np.full(len(self._studies), 0.0))
+        found = (found + self._sizes.get(1, 0)) / self._queries
+        found = self._of_whole_studies(found, right)
         money = sum(
             (price * Decimal(float(n)) for price, n in zip(prices, issued.mean(axis=1), strict=True)),
             CENT * 0,
@@ -446,7 +445,7 @@ class _Office:
             strategy=name,
             chance=self._weighed(by_size, "chance") / self._queries,
             error=float(np.sqrt(variance)) / self._queries,
-            ends=None if ends is None else self._at(ends),
+            ends=_between(found),
             pairs=round(self._weighed(by_size, "pairs")),
             judgments=round(self._weighed(by_size, "judgments")),
             hits=round(float(packed.sum(axis=0).mean())),
@@ -478,24 +477,24 @@ class _Office:
         sums = np.bincount(played.pools.study, weights=values, minlength=len(self._studies))
         return played.pools.stands_for * sums.astype(np.float64)
 
-    def _of_whole_studies(self, costs: Floats) -> Floats:
-        """Return what the studies cost, spread as those are of which all pools are judged.
+    def _of_whole_studies(self, figures: Floats, of_pools: Sequence[Floats]) -> Floats:
+        """Return a figure of each study, spread as in those of which all pools are judged.
 
-        Where a pool stands for several, the luck of one is multiplied, while a whole study would average it.
+        It hangs on one ``of_pools``. Where a pool stands for several, the luck of one is multiplied, while a
+        whole study would average it.
         """
         luck = whole = 0.0
-        for played in self._tables:
-            own = played.votes.sum(axis=(1, 2))
+        for played, own in zip(self._tables, of_pools, strict=True):
             count = own.size // len(self._studies)
             varies = float(own.reshape(-1, count).var(axis=1, ddof=1).mean()) if count > 1 else own.var()
             luck += played.pools.stands_for**2 * count * varies
             whole += played.pools.stands_for * count * varies
-        votes = sum(self._per_study(played, played.votes.sum(axis=(1, 2))) for played in self._tables)
-        spread = float(np.var(votes))
-        if luck <= whole * (1.0 + 1e-9) or not spread:
-            return costs
-        left = np.sqrt(min(1.0, max(spread - luck + whole, whole) / spread))
-        found: Floats = costs.mean() + left * (costs - costs.mean())
+        spread = float(np.var(sum(map(self._per_study, self._tables, of_pools))))
+        if not spread:
+            return figures
+        # The luck of pools is known better than what few studies show: they vary no less than by it.
+        left = np.sqrt((max(spread - luck, 0.0) + whole) / spread)
+        found: Floats = figures.mean() + left * (figures - figures.mean())
         return found
 
     def _outlooks(self, name: str) -> list[Outlook]:
@@ -520,15 +519,6 @@ class _Office:
     def _weighed(self, by_size: Sequence[Outlook], what: str) -> float:
         return sum(float(getattr(outlook, what)) * self._sizes[outlook.size] for outlook in by_size)
 
-    def _at(self, ends: tuple[float, float]) -> tuple[float, float]:
-        """Return the chance at the greatest and at the least share of wrong votes, by a straight line."""
-        right = np.full(len(self._studies), float(self._sizes.get(1, 0)))
-        for played in self._tables:
-            right += self._per_study(played, played.right)
-        slope, height = np.polyfit([study.error for study in self._studies], right / self._queries, 1)
-        few, many = (float(np.clip(height + slope * error, 0.0, 1.0)) for error in ends)
-        return many, few
-
     def _rounds(self, number: Floats, pairs: Floats) -> int:
         return int(_high(((number[:, None] + 1.0) * (pairs > 0)).max(axis=0, initial=0.0)))
 
@@ -537,6 +527,15 @@ def _high(studies: Floats) -> float:
     """Return what one more study passes one time in twenty at most, whatever the distribution."""
     place = int(np.ceil(_AT_MOST * (studies.size + 1))) - 1
     return float(np.sort(studies)[min(place, studies.size - 1)])
+
+
+def _between(shares: Floats) -> tuple[float, float]:
+    """Return between which shares one more study lies nine times in ten: they are about normal."""
+    reach = float(scipy.special.stdtrit(shares.size - 1, _AT_MOST) * (1.0 + 1.0 / shares.size) ** 0.5)
+    least, most = np.clip(
+        shares.mean() + reach * shares.std(ddof=1) * np.array([-1.0, 1.0]), 0.0, 1.0
+    ).tolist()
+    return least, most
 
 
 def choose_plan(plans: Sequence[Plan], budget: Decimal) -> Plan | None:

@@ -368,7 +368,7 @@ def likely_studies(
             noise = ShapedNoise(plain, usual_shapes(rng))
         if bad_workers:
             noise = MixedNoise(honest=noise, bad=bad_workers)
-        found.append(LikelyStudy(noise=noise, error=error, reissued=reissued(error)))
+        found.append(LikelyStudy(noise=noise, reissued=reissued(error)))
     return found
 
 

@@ -88,8 +88,9 @@ class PlanResult(Shown):
             f"({self.error_source}{self._spread()}){self._bad_workers()}. "
             "The only winner of a query need not be its best answer.",
             f"{self.studies} studies were simulated, each with a crowd of its own; {self.reissued:.0%} of "
-            "the work misses a gold pair and is issued again. The cost is the average. 19 of 20 studies cost "
-            "no less than the next column, and 19 of 20 no more than the one after it, in that many rounds.",
+            "the work misses a gold pair and is issued again. What is found and the cost are averages. 19 of "
+            "20 studies find and cost no less than “at least” says, and 19 of 20 no more than “at most”, in "
+            f"that many rounds. {_EQUALS}",
         ]
         if self.passages > 2:
             notes.append(
@@ -102,7 +103,7 @@ class PlanResult(Shown):
                 f"default is {DEFAULT.spelling}: SIZE=STRATEGY is for pools of up to that size, the last for "
                 "larger ones, too."
             )
-        return (plans_table(self.plans, self.chosen, self.errors, notes),)
+        return (plans_table(self.plans, self.chosen, notes),)
 
     @property
     def cheapest(self) -> Plan:
@@ -151,7 +152,7 @@ class PlanResult(Shown):
             f"{self._bad_workers()}. 19 of 20 simulated studies cost no more than the column “at most” says."
         )
         needed = (needed_words(self.needed),) if self.needed else ()
-        return Screen(found=(_finding(self.advised, self), *needed), tables=(table,), sure=(wrong,))
+        return Screen(found=(_finding(self.advised, self), *needed), tables=(table,), sure=(wrong, _EQUALS))
 
     def _spread(self) -> str:
         if self.errors is None:
@@ -162,8 +163,15 @@ class PlanResult(Shown):
         return f", and {self.bad_workers:.0%} of the workers choose by chance" if self.bad_workers else ""
 
 
+_EQUALS = (
+    "No plan knows whether several answers of a query are equally good: if so, those found are the best less "
+    "often. A few votes on each pair tell."
+)
+
+
 def _finding(advised: Plan, result: PlanResult) -> str:
-    found = f"{advised.chance * result.queries:,.0f} of {many(result.queries, 'query')}"
+    least, most = (f"{end * result.queries:,.0f}" for end in advised.ends)
+    found = f"{advised.chance * result.queries:,.0f} ({least} to {most}) of {many(result.queries, 'query')}"
     finds = f"finds the best answer of about {found}"
     if result.chosen is not None:
         return f"Within ${result.left:,.2f}, {advised.name} {finds}, for about ${advised.money:,.2f}."
@@ -287,7 +295,6 @@ def plan(
         packing=packing,
         strategies=_strategies(strategy or opened.challenge, sure),
         trials=trials,
-        ends=wrong.ends,
         rng=rng,
     )
     left = None if most is None else max(most - opened.committed, Decimal(0))
