@@ -407,7 +407,7 @@ class ProlificCrowd(HitCrowd):
                 study = self._studies.resize(study, wanted)
             self._studies.move(study, "PUBLISH")
             return ()
-        return self._fit(study, outstanding, self.submissions.sync(), self._site.visits())
+        return self._fit(study, *self._count_people())
 
     def _draft_study(self, wanted: dict[str, object]) -> Found:
         """Make the draft with a code for partial approval, or without it where the workspace has none."""
@@ -449,10 +449,10 @@ class ProlificCrowd(HitCrowd):
                 return nothing, (), {}
             visits, listed = self._site.visits(), self.submissions.read(study)
             return nothing, self._payments(study).foresee(visits, listed), {}
-        outstanding = self._outstanding()
         draft = study is not None and study.status == "UNPUBLISHED"
         if study is None or (draft and not self._studies.is_kept(study)):
             # only who publishes makes one: a person may have deleted it there, or copied it
+            outstanding = self._outstanding()
             which = "only a draft" if draft else "no study"
             said = (
                 f"{many(outstanding, 'assignment waits', 'assignments wait')} for people, and {which} on "
@@ -463,8 +463,8 @@ class ProlificCrowd(HitCrowd):
         if draft:
             return nothing, self.recruit(), {}
         self._studies.keep(study)
-        listed, visits = self.submissions.sync(), self._site.visits()
-        kept_away = self._fit(study, outstanding, listed, visits)
+        listed, visits, outstanding = self._count_people()
+        kept_away = self._fit(study, listed, visits, outstanding)
         paid, happened, unpaid = self._payments(study).settle(visits, listed, held=held)
         return paid, (*self._standing(outstanding), *kept_away, *happened), unpaid
 
@@ -488,8 +488,7 @@ class ProlificCrowd(HitCrowd):
         if study.status == "PAUSED":
             self._studies.move(study, "START")
         if places is None:
-            wanted = self._wanted(outstanding, self.submissions.sync(), self._site.visits())
-            places = max(wanted, study.places + over)
+            places = max(self._wanted(*self._count_people()), study.places + over)
         self._studies.resize(study, places)
         return self._standing(outstanding)
 
@@ -528,7 +527,7 @@ class ProlificCrowd(HitCrowd):
             )
         elif not any(one.unseen for one in visits):  # else whose part is on top is not known yet
             said += self._parts_differ(study, listed, visits, rewards)
-        needed = max(used, self._wanted(outstanding, listed, visits))
+        needed = max(used, self._wanted(listed, visits, outstanding))
         if outstanding and study.places > needed:
             said.append(
                 f"the study has {many(study.places, 'place')} on Prolific, and the HITs need {needed}: who "
@@ -577,7 +576,14 @@ class ProlificCrowd(HitCrowd):
             settings=self._settings,
         )
 
-    def _wanted(self, outstanding: int, listed: Mapping[str, Submission], visits: Sequence[Visit]) -> int:
+    def _count_people(self) -> tuple[dict[str, Submission], tuple[Visit, ...], int]:
+        """Return who has come, and how many assignments wait for people, counted last.
+
+        Whoever submits meanwhile is in neither number. In both, a place more would be offered for no work.
+        """
+        return self.submissions.sync(), self._site.visits(), self._outstanding()
+
+    def _wanted(self, listed: Mapping[str, Submission], visits: Sequence[Visit], outstanding: int) -> int:
         """Return how many places the HITs need, with those that are used up."""
         done = {visit.session for visit in visits if visit.complete}
         settled = sum(
@@ -587,7 +593,7 @@ class ProlificCrowd(HitCrowd):
         return settled + ceil(outstanding / self.account.hits)
 
     def _fit(
-        self, study: Found, outstanding: int, listed: Mapping[str, Submission], visits: Sequence[Visit]
+        self, study: Found, listed: Mapping[str, Submission], visits: Sequence[Visit], outstanding: int
     ) -> tuple[str, ...]:
         """Raise the places where the HITs need more people, and stop the study where they need none.
 
@@ -614,7 +620,7 @@ class ProlificCrowd(HitCrowd):
                 f"{many(outstanding, 'assignment waits', 'assignments wait')} for people; to let them come: "
                 f"prefjudge publish {self._settings.study} --resume",
             )
-        wanted = self._wanted(outstanding, listed, visits)
+        wanted = self._wanted(listed, visits, outstanding)
         if study.status == "COMPLETED":  # only more places make it run again
             wanted = max(wanted, study.places + 1)
         if wanted > study.places:

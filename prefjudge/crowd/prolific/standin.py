@@ -142,10 +142,11 @@ class Platform:
         assert one.status == "ACTIVE", one.status
         study = self.studies[one.study]
         (way,) = [way for way in study.made["completion_codes"] if way["code"] == code]
-        one.code, one.completed, one.status = code, self.now(), "AWAITING REVIEW"
-        if any(action["action"] == "REQUEST_RETURN" for action in way["actions"]):
-            one.asked_back = self.now()
-        self._turn(study)
+        with self.lock:  # a call may decide on it at once, and that too ends by looking at the study
+            one.code, one.completed, one.status = code, self.now(), "AWAITING REVIEW"
+            if any(action["action"] == "REQUEST_RETURN" for action in way["actions"]):
+                one.asked_back = self.now()
+            self._turn(study)
 
     def turn_into(self, session: str, status: str) -> None:
         """Let a submission be returned, time out, or be decided on by a click on Prolific's pages."""
