@@ -4,7 +4,7 @@ import inspect
 import json
 import re
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -34,25 +34,44 @@ ITEM = re.compile(r"^- (`.*(?:\n  .*)*)", re.M)
 BOARD = "id,date,description,team,eval\nlexical,2021/01/02,one,A,0.30\n2,2021/02/03,one,A,0.32\n"
 
 
-def documented() -> dict[str, set[str]]:
-    """The keys of each verb, by paths; a key that its section does not describe is one that verbs share."""
+class Printed:
+    """What the verbs printed, by verb."""
+
+    def __init__(self) -> None:
+        self.documents: dict[str, list[dict[str, Any]]] = {}
+
+    def __call__(self, verb: str, *words: object) -> dict[str, Any]:
+        done = CliRunner().invoke(app, [verb, *map(str, words), "--json"])
+        assert done.exit_code in (0, 1, 3), (verb, done.output, done.exception)
+        try:
+            found: dict[str, Any] = json.loads(done.stdout)
+        except ValueError:
+            raise AssertionError((verb, done.output, done.exception)) from done.exception
+        self.documents.setdefault(verb, []).append(found)
+        return found
+
+
+def documented(found: Printed) -> dict[str, set[str]]:
+    """The keys of each verb, by paths; a key that verbs share is a verb's if it prints it."""
     text = DOCUMENT.read_text(encoding="utf-8")
     shared = keys_of(text.partition("\n## What verbs share\n")[2].partition("\n## ")[0], {})
     sections: dict[str, dict[str, set[str]]] = {}
     for verb, section in SECTION.findall(text):
         earlier = {key: inside for one in sections.values() for key, inside in one.items()}
-        sections[verb] = keys_of(section, earlier | shared)
+        had = {key: shared[key] for one in found.documents[verb] for key in one if key in shared}
+        sections[verb] = had | keys_of(section, earlier | shared)
+    assert [key for key in shared if sum(key in one for one in sections.values()) < 2] == []
     return {
         verb: {"notices"} | {f"{key}.{path}" if path else key for key in keys for path in keys[key] or {""}}
         for verb, keys in sections.items()
     }
 
 
-def keys_of(section: str, known: Mapping[str, set[str]]) -> dict[str, set[str]]:
+def keys_of(section: str, known: dict[str, set[str]]) -> dict[str, set[str]]:
     """The keys that lines such as "- `a` → `b` (`c`): what it is" name, each with the paths inside."""
     found: dict[str, set[str]] = {}
     for line in ITEM.findall(section):
-        said, colon, _ = line.partition(":")
+        said, colon, _ = " ".join(line.split()).partition(":")
         names, _, inside = said.partition("→")
         for key in re.findall(r"`([^`]+)`", names):
             assert colon or key in known, f"{key} is not described"
@@ -60,7 +79,7 @@ def keys_of(section: str, known: Mapping[str, set[str]]) -> dict[str, set[str]]:
     return found
 
 
-def paths_inside(text: str, known: Mapping[str, set[str]]) -> set[str]:
+def paths_inside(text: str, known: dict[str, set[str]]) -> set[str]:
     """The paths that a list of keys names, in parentheses those of the key before them."""
     paths: set[str] = set()
     for alike, key, nested in re.findall(r"(as )?`([^`]+)`(?: of `\w+`)?(?: \(([^)]*)\))?", text):
@@ -81,23 +100,6 @@ def printed(value: object, known: set[str], at: str = "") -> Iterator[str]:
     else:
         for item in value:
             yield from printed(item, known, at)
-
-
-class Printed:
-    """What the verbs printed, by verb."""
-
-    def __init__(self) -> None:
-        self.documents: dict[str, list[dict[str, Any]]] = {}
-
-    def __call__(self, verb: str, *words: object) -> dict[str, Any]:
-        done = CliRunner().invoke(app, [verb, *map(str, words), "--json"])
-        assert done.exit_code in (0, 1, 3), (verb, done.output, done.exception)
-        try:
-            found: dict[str, Any] = json.loads(done.stdout)
-        except ValueError:
-            raise AssertionError((verb, done.output, done.exception)) from done.exception
-        self.documents.setdefault(verb, []).append(found)
-        return found
 
 
 def on_files(verb: Printed, folder: Path) -> None:
@@ -217,13 +219,13 @@ WITH_JSON = sorted(
 
 
 def test_every_verb_is_documented(found: Printed) -> None:
-    assert sorted(documented()) == sorted(found.documents) == WITH_JSON
+    assert sorted(documented(found)) == sorted(found.documents) == WITH_JSON
 
 
 @pytest.mark.parametrize("verb", WITH_JSON)
 def test_the_page_names_what_is_printed(verb: str, found: Printed) -> None:
     """A key may be absent only where the object that has it was empty in every document."""
-    known = documented()[verb]
+    known = documented(found)[verb]
     assert all(isinstance(document["notices"], list) for document in found.documents[verb])
     seen = {path for document in found.documents[verb] for path in printed(document, known)}
     inside = {path for path in seen if any(name.startswith(f"{path}.") for name in known)}
