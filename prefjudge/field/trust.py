@@ -230,19 +230,17 @@ def _votes_to_look_at(study: Study, target: str) -> int:
 def find_followers(study: Study, db: Connection, log: Judgments) -> tuple[Shortcut, ...]:
     """Return whose votes of a study follow what is seen without reading, far more than others' do.
 
-    What is usual, those say whose votes count or are held: by proven people alone, where they are most.
+    What is usual, those say whose votes count or are held: proven people alone, where they cast most votes.
     """
     rule, target = barring_rule(study), current_target(db)
     signals = visible(log, queries=load_queries(db), passages=load_passages(db))
     records = load_gold_records(db, target)
-    base = {
-        worker
-        for which in (target, IMPORTED)
-        for reason in ("", FOLLOWED)
-        for worker in count_votes(db, which, reason)
-    }
-    proven = {worker for worker in base if worker in records and rule.proves(records[worker])}
-    return find_shortcuts(log, signals, base=proven if 2 * len(proven) > len(base) else base)
+    cast: Counter[str] = Counter()
+    for which in (target, IMPORTED):
+        for reason in ("", FOLLOWED):
+            cast.update(count_votes(db, which, reason))
+    proven = {worker: cast[worker] for worker in cast.keys() & records.keys() if rule.proves(records[worker])}
+    return find_shortcuts(log, signals, base=proven if 2 * sum(proven.values()) > cast.total() else cast)
 
 
 _HASTE, _ENOUGH_PACES = 5.0, 10
@@ -502,9 +500,10 @@ def waits_until(
     if not (days and climbs(study) and study.config.design.gold_per_hit):
         return {}
     with study.transaction(write=False) as db:
-        if not (count_hits(db, target).get(HitStatus.OPEN, 0) or waiting_pairs(db, target)):
-            return {}
+        goes_on = bool(count_hits(db, target).get(HitStatus.OPEN, 0) or waiting_pairs(db, target))
         records = load_gold_records(db, target)
+    if not (goes_on or _in_doubt(study, target)):
+        return {}
     rule = barring_rule(study)
     doubted = {worker for worker, record in records.items() if rule.in_doubt(record)}
     until = {
