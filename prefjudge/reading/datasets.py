@@ -177,5 +177,5 @@ def _refusal(path: str, download: Any) -> InputError:
     terms = f" Its terms: {' '.join(download.dua.split())}" if download.dua else ""
     return InputError(
         f"{path} is not on this machine: {urls[0]} would be downloaded ({size_of(download._size_hint)})",
-        f"Allow it: --dataset download, or {ALLOWED}=1 in the environment.{terms}",
+        f"Allow it: --dataset download, or {ALLOWED}=1 in the environment of any verb.{terms}",
     )

@@ -106,7 +106,7 @@ def hub_file(path: str | Path, role: Role) -> Path:
             raise InputError(
                 f"{path} is not on this machine: {', '.join(one.filename for one in needed)} would be "
                 f"downloaded from the Hugging Face Hub ({size})",
-                f"Allow it: --dataset download, or {ALLOWED}=1 in the environment.",
+                f"Allow it: --dataset download, or {ALLOWED}=1 in the environment of any verb.",
             )
         return file_in(Path(snapshot_download(name, **which)), role)
     except (OSError, errors.HfHubHTTPError, ValueError) as error:

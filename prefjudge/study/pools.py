@@ -257,7 +257,8 @@ def refuse_marked(db: Connection, gold: Iterable[GoldPair]) -> None:
     if problems:
         raise InputError(
             "gold pairs lack what other passages show: workers would know them by it",
-            "Take passages of the collection that have it, or pool again without --dataset show=…",
+            "Take passages that the study shows, as --suggest without --decoys does, or pool again without "
+            "--dataset show=…",
             problems[:20],
         )
 

@@ -30,7 +30,9 @@ def parse_values(text: str, path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # a number of 5,000 digits is a bare ValueError
-        raise ConfigError(f"{path} is not TOML: {error}", "Fix the line that the message names.") from error
+        both = "Put the lines of both under the first header, and delete the second."
+        mend = both if " twice " in str(error) else "Fix the line that the message names."
+        raise ConfigError(f"{path} is not TOML: {error}", mend) from error
 
 
 def parse_money(value: object) -> Decimal:

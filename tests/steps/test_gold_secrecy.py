@@ -107,6 +107,9 @@ def test_gold_shows_below_its_passages_what_all_others_show(tmp_path: Path) -> N
     with pytest.raises(InputError, match="workers would know them by it") as refused:
         gold(study, accept=True, file=COLLECTION / "gold.tsv")
     assert refused.value.problems[0].endswith("a passage without doc_id has no date")
+    with pytest.raises(InputError, match="workers would know them by it") as refused:
+        gold(study, suggest=0, decoys=COLLECTION / "collection.tsv")
+    assert "as --suggest without --decoys does, or pool again" in refused.value.hint
     gold(study, suggest=6)
     gold(study, accept=True)
     for page in publish_and_look(study):

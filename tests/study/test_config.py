@@ -145,6 +145,9 @@ def test_values_that_would_fail_once_the_work_is_paid_are_refused_at_once(
 def test_broken_files_are_explained(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"study\.toml is not TOML: .*line 1"):
         config(tmp_path, "name = x")
+    with pytest.raises(ConfigError, match=r"'pool'.* twice .*line 3") as error:
+        config(tmp_path, 'name = "x"\n[pool]\n[pool]')
+    assert error.value.hint == "Put the lines of both under the first header, and delete the second."
     with pytest.raises(ConfigError, match=r"cannot read .*nowhere"):
         load_config(tmp_path / "nowhere.toml")
     with pytest.raises(ConfigError, match=r"no config 'mine'[\s\S]*default, demo, paper2021"):
