@@ -85,10 +85,7 @@ class Judgments:
         Two passages tell a bit at most, ``k`` passages log2(k): so many votes the ``k - 1`` wins of a choice
         share, which are one answer. In full they would make P(best) far too sure.
         """
-        if self.click is None:
-            return None
-        wins = np.bincount(self.click + 1)[self.click + 1]
-        return np.where(self.click < 0, 1.0, worth_of_win(wins + 1))
+        return None if self.click is None else worth_of_wins(self.click)
 
     @property
     def passages(self) -> int:
@@ -115,6 +112,12 @@ MOST_PASSAGES = 5
 def worth_of_win(passages: NDArray[np.int64] | int) -> "Floats":
     """Return what a win of a choice out of so many passages is worth: of two, one vote."""
     return np.log2(passages) / (np.asarray(passages) - 1.0)
+
+
+def worth_of_wins(click: Codes) -> "Floats":
+    """Return what wins of these choices are worth; one where two were compared."""
+    _, of, wins = np.unique(click, return_inverse=True, return_counts=True)
+    return np.where(click < 0, 1.0, worth_of_win(wins + 1)[of])
 
 
 def select_judgments(judgments: Judgments, keep: NDArray[np.bool_] | NDArray[np.int64]) -> Judgments:

@@ -13,9 +13,13 @@ from prefjudge.core.judgments import Judgments, one_of_each_choice, passed_over
 from prefjudge.core.planning.plans import ManyPools, Packing, choice_chances, compare_plans, play_studies
 from prefjudge.core.planning.rounds import next_round, votes_are_even
 from prefjudge.core.resolving.confidence import DrawnPools, Stack, assess_confidence, check_model
+from prefjudge.core.resolving.posterior import tell_best
 from prefjudge.core.resolving.resolutions import resolve
+from prefjudge.core.resolving.rules import fit_strengths
 from prefjudge.core.resolving.scales import one_scale
-from prefjudge.core.strategies import RoundRobin
+from prefjudge.core.resolving.shapes import RIGHT, tell_classes
+from prefjudge.core.resolving.tournaments import tournaments, vote_matrices
+from prefjudge.core.strategies import LapseNoise, RoundRobin, error_of_scale
 from prefjudge.evaluation.stability import cast_again
 from tests.core.tables import pools_of
 
@@ -105,10 +109,51 @@ def test_what_is_told_of_the_best_by_choices_is_true(size: int, clicks: int) -> 
     right = (chance.argmax(axis=1) == strength.argmax(axis=1)).mean()
     assert abs(chance.max(axis=1).mean() - right) < 0.045, "in full they would be off by more"
     learned = assess_confidence(log, rng=rng, draws=400).highest()
-    assert learned.mean() - right < 0.045, "what is learned of the crowd makes them no surer"
+    assert abs(learned.mean() - right) < 0.05, (
+        "what is learned of the crowd makes them neither surer nor less"
+    )
     full = assess_confidence(replace(log, click=None), rng=rng, scales=one_scale(scale), draws=400)
     assert full.highest().mean() - right > 0.03
     assert check_model(log, one_scale(scale), rng=rng) == (), "wins of one choice tell nothing of the model"
+
+
+@pytest.mark.parametrize("lapses", [0.0, 0.5, 1.0])
+def test_choices_are_as_probable_as_luce_has_it(lapses: float) -> None:
+    many, size, scale = 100, 4, 1.2
+    noise, rng = LapseNoise(error=error_of_scale(scale), lapses=lapses), np.random.default_rng(1)
+    strength = rng.normal(0.0, min(noise.scale, 1e6), (400_000, size))
+    clicks = [((0, 1, 2), 0), ((0, 1, 2), 1), ((0, 1, 2, 3), 0), ((2, 3), 2)]
+    likely = np.ones(len(strength))
+    for shown, won in clicks:
+        of = (1.0 - noise.tossed) * luce(strength[:, shown]) + noise.tossed / len(shown)
+        likely *= of[:, shown.index(won)]
+    chance = np.bincount(strength.argmax(axis=1), weights=likely) / likely.sum()
+    rows = [(won, lost, n) for n, (shown, won) in enumerate(clicks) for lost in shown if lost != won]
+    won, lost, click = np.tile(np.array(rows, dtype=np.int32).T, many)
+    query = np.repeat(np.arange(many, dtype=np.int32), len(rows))
+    log = Judgments.of_nobody(
+        queries=tuple(map(str, range(many))), docs=tuple("abcd"), query=query, left=won, right=lost,
+        choice=np.ones(won.size, dtype=np.int8),
+    )  # fmt: skip
+    click = np.where(click < 3, query * len(clicks) + click, -1)
+    (block,) = tournaments(replace(log, click=click.astype(np.int32)))
+    (stack,) = vote_matrices(block, ties=0.5)
+    fit, of_draws = fit_strengths(stack.votes, scale=scale), np.random.default_rng(2)
+    told = tell_best(
+        stack.votes, fit, scale=scale, draws=4000, rng=of_draws, lapses=lapses, cast=stack.cast, alike=False
+    )
+    assert told.evidence.mean() == pytest.approx(np.log(likely.mean()), abs=0.01)
+    assert told.chance.mean(axis=0) == pytest.approx(chance, abs=0.01)
+
+
+def test_choices_tell_of_classes_as_luce_has_it() -> None:
+    log, better = choices_of(np.array([[0, 0, 1]]), 3), np.array([[1, 0, 0], [0, 1, 1]])
+    (block,) = tournaments(log)
+    (stack,) = vote_matrices(block)
+    _, logs = tell_classes(stack.votes * 0, stack.cast, better * 1.0)
+    of = [np.where(one, right, 1.0 - right) for right in RIGHT for one in better]
+    likely = [np.log((one[[0, 0, 1]] / one.sum()).prod()) for one in of]
+    assert logs[0] == pytest.approx(np.logaddexp(*np.reshape(likely, (-1, 2)).T) - np.log(2))
 
 
 def test_a_pair_that_was_shown_and_passed_over_is_not_missing() -> None:

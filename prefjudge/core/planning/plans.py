@@ -145,7 +145,9 @@ class Table:
         self._most = most
         self._unfinished = np.arange(len(pools.study))
         self.votes = np.zeros_like(pools.chances)
-        self._passages, self._shown = passages, self.votes if passages == 2 else np.zeros_like(self.votes)
+        self._passages, self._shown, self._alone = passages, self.votes, self.votes
+        if passages > 2:  # how often each was shown; and of each choice one win, as no other is independent
+            self._shown, self._alone = np.zeros_like(self.votes), np.zeros_like(self.votes)
         self.work: Work = {}
         self.read = 0
         self.learns = isinstance(strategy, Sure) and strategy.crowd is None and pools.size > 1
@@ -191,8 +193,9 @@ class Table:
             for votes, shown in show_together(of, self._passages):
                 size, among = len(shown), np.ix_(shown, shown)
                 won = self._rng.multinomial(votes, choice_chances(self.pools.chances[one][among]))
-                wins = worth_of_win(size) * won[:, None] * (1.0 - np.eye(size))
-                self.votes[one][among] += wins
+                others = 1.0 - np.eye(size)
+                self.votes[one][among] += worth_of_win(size) * won[:, None] * others
+                self._alone[one][among] += self._rng.multinomial(won, others / (size - 1))
                 self._shown[one][among] += 0.5 * votes
                 self.read += size * votes
                 asked.append((one, votes))
@@ -210,6 +213,10 @@ class Table:
         """Return the votes on some of the pools, or on all."""
         every = Judged(self.votes, self.pools.study)
         return every if some is None else every.only(some)
+
+    def independent(self) -> Judged:
+        """Return what tells how votes err."""
+        return Judged(self._alone, self.pools.study)
 
     def finish(self, crowds: Crowds | None) -> None:
         """Find who is the best by the votes."""
@@ -257,7 +264,7 @@ _SUREST = 30.0
 
 def _learned(tables: Sequence[Table], near: Crowds | None) -> Crowds:
     """Return what the votes so far say of how those of each study err."""
-    every = [table.judged() for table in tables if table.votes.shape[1] > 1]
+    every = [table.independent() for table in tables if table.votes.shape[1] > 1]
     studies = 1 + max(int(one.study.max(initial=0)) for one in every)
     share = _LEARN_FROM * studies / max(1, sum(one.study.size for one in every))
     some = [one.only(_first(one.study, share)) for one in every]

@@ -123,7 +123,7 @@ def assess_confidence(
     else:
         trust = learn_trust(judgments, pools=pools, strengths=strengths)
     seed = int(rng.integers(1 << 32))
-    if learning and draws and judgments.click is None:  # wins of one choice agree as if there were classes
+    if learning and draws:
         scales = learn_shapes(judgments, scales, seed=seed, pools=pools, trust=trust, strengths=strengths)
     parts: list[tuple[Index, Codes, Floats]] = []
     for block in tournaments(judgments, pools=pools):
@@ -348,8 +348,9 @@ def find_contested(judgments: Judgments, *, pools: Pools | None = None) -> tuple
 
     def foretold(some: NDArray[np.bool_]) -> float:
         """Return how far beyond chance the strengths by the other votes foretell these."""
-        columns = ("left", "right", "choice", "strength", "worker")
-        rest = replace(block, **{name: getattr(block, name)[~some] for name in columns})
+        columns = ("left", "right", "choice", "strength", "worker", "worth", "click")
+        of = {name: getattr(block, name) for name in columns}
+        rest = replace(block, **{name: each[~some] for name, each in of.items() if each is not None})
         worth = np.zeros(block.doc.size)
         for stack in vote_matrices(rest, ties=0.5, cells=1 << 20):
             worth[stack.rows] = fit_strengths(stack.votes, scale=1.0).mean

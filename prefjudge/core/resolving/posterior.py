@@ -11,7 +11,7 @@ import scipy
 from numpy.typing import NDArray
 
 from prefjudge.core.resolving.rules import ABOUT, Strengths, fit_strengths, subsets_by_size
-from prefjudge.core.resolving.tournaments import CastVotes, Flags, Floats, Index
+from prefjudge.core.resolving.tournaments import CastChoices, CastVotes, Flags, Floats, Index
 from prefjudge.core.strategies import LapseNoise, error_of_scale
 
 LARGEST = 12
@@ -29,7 +29,7 @@ def sum_orders(votes: Floats, error: float | Floats, cast: CastVotes | None = No
     n, k, _ = votes.shape
     above = pair_logs(votes, error, cast)
     chance, evidence = np.empty((n, k)), np.empty(n)
-    for some, sums in _sums(above):
+    for some, sums in _sums(above, cast, 0.0 if cast is None else float(np.ravel(error)[0])):
         chance[some], evidence[some] = sums.chance, sums.total[-1]
     return chance, evidence - math.lgamma(k + 1)
 
@@ -76,7 +76,7 @@ def pair_logs(votes: Floats, error: float | Floats, cast: CastVotes | None = Non
     return np.asarray(votes * np.log1p(-wrong) + votes.transpose(0, 2, 1) * np.log(wrong))
 
 
-def _sums(above: Floats) -> Iterator[tuple[slice, _Sums]]:
+def _sums(above: Floats, cast: CastVotes | None = None, error: float = 0.0) -> Iterator[tuple[slice, _Sums]]:
     """Yield slices of the queries with their sums."""
     n, k, _ = above.shape
     # Candidates first, so that queries are contiguous.
@@ -85,14 +85,26 @@ def _sums(above: Floats) -> Iterator[tuple[slice, _Sums]]:
     step = max(1, _TRIED_CELLS // (k << k))
     for low in range(0, n, step):
         some = slice(low, min(n, low + step))
-        yield some, _summed(pairs[:, :, some], layers)
+        choices = None if cast is None else cast.between(some.start, some.stop).choices
+        yield some, _summed(pairs[:, :, some], layers, choices, error)
 
 
-def _summed(pairs: Floats, layers: list[tuple[Index, Index]]) -> _Sums:
+def _summed(
+    pairs: Floats, layers: list[tuple[Index, Index]], choices: CastChoices | None, error: float
+) -> _Sums:
     k, _, n = pairs.shape
     over = np.zeros((k, 1 << k, n))
     for y in range(k):
         over[:, 1 << y : 2 << y] = over[:, : 1 << y] + pairs[:, y, None]
+    if choices is not None:
+        # What a choice says of who is the best of those shown counts once all the others of them are below.
+        best, others, logs = choices.log_tops(error)
+        more = np.zeros_like(over)
+        np.add.at(more, (best, others, choices.place[:, None]), logs)
+        for y in range(k):
+            halves = more.reshape(k, -1, 2, 1 << y, n)
+            halves[:, :, 1] += halves[:, :, 0]
+        over += more
     total = np.zeros((1 << k, n))
     for sets, best in layers:
         rest = sets[:, None] ^ (1 << best)
@@ -457,7 +469,7 @@ def tell_best(
     n, k, _ = votes.shape
     if k == 1:
         return Told(np.ones((n, 1)), np.zeros(n), loss=np.zeros((n, 1)), tied=np.zeros((n, 1)))
-    if is_exact(k, lapses) or by_orders(k, lapses):
+    if by_orders(k, lapses, cast):
         chance, evidence = (
             sum_orders(votes, _errors(scale), cast)
             if is_exact(k, lapses)
@@ -536,7 +548,7 @@ def log_evidences(
     apart = n // blocks
     if is_exact(k, lapses):
         return sum_orders(votes, _errors(scale), cast)[1]
-    if by_orders(k, lapses):
+    if by_orders(k, lapses, cast):
         error, state = _errors(scale), rng.bit_generator.state
         told = []
         for low in range(0, n, apart):
@@ -603,9 +615,11 @@ def draw_chances(
     return found
 
 
-def by_orders(size: int, lapses: float) -> bool:
+def by_orders(size: int, lapses: float, cast: CastVotes | None = None) -> bool:
     """Return whether the orders alone tell who is the best in pools of this size, without strengths."""
-    return lapses == 1.0 and size <= MOST_DRAWN
+    # Orders are drawn by what pairs say, and choices are of more.
+    most = MOST_DRAWN if cast is None or cast.choices is None else LARGEST
+    return lapses == 1.0 and size <= most
 
 
 def is_exact(size: int, lapses: float) -> bool:
@@ -630,7 +644,7 @@ def _samples(
     n, k = fit.mean.shape
     # Each draw is used with its mirror image: the first moment of the proposal is then exact.
     net, proposals = t_net(k - 1, max(1, draws // 2)), laplace(fit)
-    wide = k if cast is None else max(k, cast.place.size // n)
+    wide = k if cast is None else max(k, cast.wide // n)
     step = max(1, _CELLS // (2 * net.shape[1] * wide))
     for low in range(0, n, step):
         some = slice(low, min(n, low + step))

@@ -398,6 +398,8 @@ Terry's model, one error on all pairs, and half way, as where some workers vote 
 _COUNTS = 1e-3
 """A model that is less probable is weighed only once. More samples weigh the others again where shares of
 lapses compete."""
+_OF_CHOICES = 2000
+"""The least of the last, where there are choices: they tell so little of lapses that errors would count."""
 _PART, _LEAST_PART = 8, 12
 """A part of so many queries, if it has so many, tells where to look for the scales."""
 
@@ -537,7 +539,7 @@ def estimate_scales(
     stacks: list[tuple[Floats, CastVotes | None]] = []
     found = 0
     # Small blocks: those after the five hundredth query need not be cut at all.
-    for block in tournaments(independent(judgments), pools=pools, block_rows=1 << 14):
+    for block in tournaments(judgments, pools=pools, block_rows=1 << 14):
         for stack in vote_matrices(block, ties=0.5, strengths=strengths, trusting=trust):
             # A query without votes on two candidates says nothing.
             judged: NDArray[np.bool_] = np.any(stack.votes, axis=(1, 2))
@@ -617,11 +619,13 @@ class _Evidence:
         """
         if not self._stacks or np.unique(scales.lapses[scales.weight > _COUNTS]).size < 2:
             return scales
-        more = np.zeros(scales.weight.size)
+        more, (least, most, cells) = np.zeros(scales.weight.size), _FINE_SCALES
+        if any(cast is not None and cast.choices is not None for _, cast in self._stacks):
+            least = max(least, _OF_CHOICES)
         for one in np.flatnonzero(scales.weight > _COUNTS).tolist():
             model = (float(scales.scale[one]), float(scales.lapses[one]))
             if not all(is_exact(votes.shape[1], model[1]) for votes, _ in self._stacks):
-                more[one] = self(*model, _FINE_SCALES) - self(*model)
+                more[one] = self(*model, (least, most, cells)) - self(*model)
         return scales.weighed(more)
 
     def _fitted(self, scale: float) -> list[Strengths]:

@@ -209,9 +209,10 @@ def _other_shapes(
         logs[:, TIED] = plain.evidence + np.log(both)
         mix[:2, :, TIED] = plain.tied / both[:, None]
     every = votes + votes.transpose(0, 2, 1)
+    chosen = cast is not None and cast.choices is not None  # these are of no pair
     for shape, factor in ((CLOSE, 1.0 / FURTHER), (APART, FURTHER), (CIRCLES, 1.0)):
         # Without a pair that has two votes, a taste of its own is one vote that is wrong.
-        if shapes[shape] <= _RARE or (shape == CIRCLES and (k == 2 or every.max() < 2.0)):
+        if shapes[shape] <= _RARE or (shape == CIRCLES and (k == 2 or chosen or every.max() < 2.0)):
             continue
         own, tastes = factor * scale, scale if shape == CIRCLES else 0.0
         # What many votes on a pair say is in part its own taste: draws come from about what is left.
@@ -249,13 +250,16 @@ def tell_classes(votes: Floats, cast: CastVotes | None, better: Floats) -> tuple
     sizes = better.sum(axis=1).astype(np.int64)
     before = -np.log(np.bincount(sizes)[sizes] * np.unique(sizes).size)
     across = (better[:, :, None] * (1.0 - better[:, None, :])).reshape(-1, k * k).T
+    choices = None if cast is None else cast.choices
     coin = pair_logs(votes, 0.5, cast).reshape(n, k * k)
     for number, right in enumerate(RIGHT):
         above = pair_logs(votes, 1.0 - right, cast).reshape(n, k * k) - coin
-        step = max(1, _CELLS // len(better))
+        step = max(1, _CELLS // (len(better) * (1 if choices is None else 1 + choices.shown.size // n)))
         for low in range(0, n, step):
             some = slice(low, low + step)
             of_sets = above[some] @ across + before
+            if cast is not None and (near := cast.between(low, low + step).choices) is not None:
+                of_sets += near.log_classes(len(of_sets), better, right)
             top = of_sets.max(axis=1, keepdims=True)
             weight = np.exp(of_sets - top)
             total = weight.sum(axis=1)

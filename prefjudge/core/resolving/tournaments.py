@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from prefjudge.core.judgments import Judgments, passed_over
+from prefjudge.core.judgments import Judgments, passed_over, worth_of_win, worth_of_wins
 from prefjudge.core.pools import (
     Pairs,
     Pools,
@@ -57,6 +57,8 @@ class Tournaments:
     have no judgment."""
     worth: "Floats | None" = None
     """Shape (n_votes,): as in the judgments."""
+    click: Codes | None = None
+    """Shape (n_votes,): which choice out of three or more candidates each is a win of; -1 where of two."""
     passed: Index = field(default_factory=lambda: np.zeros((2, 0), dtype=np.int64))
     """Shape (2, n): the candidate rows of pairs that a choice showed, and chose neither of."""
 
@@ -99,6 +101,7 @@ class Tournaments:
             strength=self.strength[votes],
             worker=self.worker[votes],
             worth=None if self.worth is None else self.worth[votes],
+            click=None if self.click is None else self.click[votes],
             passed=place[self.passed[:, flagged[self.passed].all(axis=0)]],
         )
 
@@ -176,7 +179,7 @@ class Cut:
         n_queries = len(self._judgments.queries)
         nothing = np.empty(0, np.int32)
         self._log = _Sorted(self._judgments.query, n_queries, each)
-        self._worth, self._passed = self._judgments.worth, passed_over(self._judgments)
+        self._passed = passed_over(self._judgments)
         self._passed = self._passed[:, np.argsort(self._passed[0], kind="stable")]
         self._pooled = _Sorted(nothing if pools is None else pools.query, n_queries, each)
         self._wanted = _Sorted(nothing if self._asked is None else self._asked.query, n_queries, each)
@@ -189,9 +192,9 @@ class Cut:
         """Return the block of a span."""
         low, high = span
         block = _Block(low, high, self._judgments, self._log)
-        if self._worth is not None:
+        if self._judgments.click is not None:
             first, last = np.searchsorted(self._passed[0], span)
-            block.add_choices(self._worth[self._log.rows(low, high)], self._passed[:, first:last])
+            block.add_choices(self._judgments.click[self._log.rows(low, high)], self._passed[:, first:last])
         if self._pools is not None:
             block.add_pool(self._pools, self._pooled.rows(low, high))
         if self._asked is not None:
@@ -253,14 +256,14 @@ class _Block:
         self.left, self.right = judgments.left[rows], judgments.right[rows]
         self.choice, self.strength = judgments.choice[rows], judgments.strength[rows]
         self.worker = judgments.worker[rows]
-        self.worth: Floats | None = None
+        self.click: Codes | None = None
         self.passed: Codes | None = None
         self.pooled: tuple[Codes, Codes] | None = None
         self.asked: tuple[Codes, Codes, Codes] | None = None
 
-    def add_choices(self, worth: "Floats", passed: Codes) -> None:
-        """Say what the votes are worth, and which pairs choices passed over."""
-        self.worth, self.passed = worth, passed - np.array([[self.first], [0], [0]], dtype=np.int32)
+    def add_choices(self, click: Codes, passed: Codes) -> None:
+        """Say which choices the votes are wins of, and which pairs these passed over."""
+        self.click, self.passed = click, passed - np.array([[self.first], [0], [0]], dtype=np.int32)
 
     def add_pool(self, pools: Pools, rows: slice | Index) -> None:
         self.pooled = query, doc = pools.query[rows] - np.int32(self.first), pools.doc[rows]
@@ -273,7 +276,7 @@ class _Block:
             self.left, self.right = self.left[known], self.right[known]
             self.choice, self.strength = self.choice[known], self.strength[known]
             self.worker = self.worker[known]
-            self.worth = None if self.worth is None else self.worth[known]
+            self.click = None if self.click is None else self.click[known]
             self.votes = np.bincount(of[known], minlength=self.n_queries)
 
     def add_asked(self, asked: Pairs, rows: slice | Index) -> None:
@@ -305,6 +308,10 @@ class _Block:
             missing = asked_missing(start, query, (more[0], more[1]), (seen[0], seen[1]))
             # It takes c - 1 pairs to connect c parts, whatever was asked.
             missing = np.maximum(missing, count_parts(start, query, left, right) - 1)
+        worth = None
+        if self.click is not None:  # of a choice of which two are candidates, a vote on these is left
+            worth = worth_of_wins(self.click)
+            self.click = np.where(worth < 1.0, self.click, -1).astype(np.int32)
         # As many votes as pairs and no pair without one: each pair has exactly one vote.
         every = self.asked is None and self.passed is None and not missing.any()
         if every and left.size == (sizes * (sizes - 1) // 2).sum():
@@ -324,7 +331,8 @@ class _Block:
             worker=self.worker,
             votes=self.votes.astype(np.int32),
             missing=missing.astype(np.int32),
-            worth=self.worth,
+            worth=worth,
+            click=self.click,
             passed=passed.astype(np.int64),
         )
 
@@ -386,6 +394,78 @@ _STEPS = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CastChoices:
+    """The choices out of three candidates or more, in the order of the queries: same ones are one."""
+
+    place: Index
+    """Shape (n_choices,): as of `CastVotes`."""
+    shown: Index
+    """Shape (n_choices, most): the candidates, the chosen one first; -1 where there are fewer."""
+    trust: Floats
+    """Shape (n_choices,): as of `CastVotes`."""
+    times: Floats
+    """Shape (n_choices,): how often each was made."""
+
+    @property
+    def size(self) -> Index:
+        """How many candidates each showed, shape (n_choices,)."""
+        return np.asarray((self.shown >= 0).sum(axis=1))
+
+    def only(self, some: slice | Index, place: Index) -> "CastChoices":
+        """Return some of them, of the queries at these places."""
+        return CastChoices(
+            place=place, shown=self.shown[some], trust=self.trust[some], times=self.times[some]
+        )
+
+    def add_log_likelihood(
+        self, total: NDArray[np.float32], strength: NDArray[np.float32], apart: float, heed: float
+    ) -> None:
+        """Add the log probability of each query's choices, as `CastVotes.log_likelihood` has it (Luce)."""
+        odds = np.float32(2.0 * apart) * (strength - strength.max(axis=1, keepdims=True))
+        np.exp(np.maximum(odds, np.float32(-87), out=odds), out=odds)
+        chance = odds[self.place, self.shown[:, 0]]
+        every = chance.copy()
+        for column in self.shown.T[1:]:
+            held = np.flatnonzero(column >= 0)
+            every[held] += odds[self.place[held], column[held]]
+        heeded = 0.999999 * heed * self.trust
+        chance *= heeded.astype(np.float32)[:, None] / every
+        chance += ((1.0 - heeded) / self.size).astype(np.float32)[:, None]
+        logs = np.log(chance, out=chance) * self.times.astype(np.float32)[:, None]
+        starts = np.flatnonzero(np.diff(self.place, prepend=-1))
+        total[self.place[starts]] += np.add.reduceat(logs, starts, axis=0)
+
+    def log_classes(self, n: int, better: Floats, right: float) -> Floats:
+        """Return the log probability of each query's choices if a set is the better class, shape (n, sets).
+
+        ``better`` are the sets, as rows of 0 and 1: of two candidates the better one is preferred by the
+        share ``right`` of votes.
+        """
+        inside = np.where(self.shown >= 0, better[:, self.shown], 0.0)
+        size, of_set = self.size, inside.sum(axis=2)
+        chance = np.where(inside[:, :, 0], right, 1.0 - right) / (
+            right * of_set + (1.0 - right) * (size - of_set)
+        )
+        logs = self.times * np.log(self.trust * chance + (1.0 - self.trust) / size)
+        total = np.zeros((n, len(better)))
+        np.add.at(total, self.place, logs.T)
+        return total
+
+    def log_tops(self, error: float) -> tuple[Index, Index, Floats]:
+        """Return who of those shown may be the best, the set of the others, and the choices' logs then.
+
+        They have the shape (n_choices, most). A candidate is a number and a set the sum of 2 to the power of
+        each of its candidates; where fewer were shown the logs are 0.
+        """
+        bits = np.where(self.shown >= 0, 1 << np.maximum(self.shown, 0), 0)
+        tossed = 1.0 - self.trust * (1.0 - 2.0 * error)
+        logs = np.repeat(np.log(tossed / self.size)[:, None], self.shown.shape[1], axis=1)
+        logs[:, 0] = np.log(1.0 - tossed + tossed / self.size)
+        others = bits.sum(axis=1, keepdims=True) - bits
+        return np.maximum(self.shown, 0), others, np.where(bits, self.times[:, None] * logs, 0.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CastVotes:
     """The votes of ``n`` queries that have ``k`` candidates each, in the order of the queries."""
 
@@ -400,24 +480,42 @@ class CastVotes:
     won: Floats
     lost: Floats
     """Shape (n_cells,): the votes for ``x``, and for ``y``. A tie is half a vote to each."""
+    choices: CastChoices | None = None
+    """Beside them, the choices out of three or more; none where all votes are on pairs."""
+
+    @property
+    def wide(self) -> int:
+        """How many cells and choices there are."""
+        return self.place.size + (0 if self.choices is None else 2 * self.choices.place.size)
 
     def between(self, low: int, high: int) -> "CastVotes":
         """Return the votes of the queries from ``low`` up to ``high``, counted from ``low``."""
-        first, last = np.searchsorted(self.place, [low, high]).tolist()
-        return self._some(slice(first, last), self.place[first:last] - low)
+        return self._some(lambda of: slice(*np.searchsorted(of, [low, high]).tolist()), lambda of: of - low)
 
     def only(self, keep: NDArray[np.bool_]) -> "CastVotes":
         """Return the votes of the queries that ``keep`` flags, counted among these."""
-        some = np.flatnonzero(keep[self.place])
-        return self._some(some, (np.cumsum(keep) - 1)[self.place[some]])
+        fresh = np.cumsum(keep) - 1
+        return self._some(lambda of: np.flatnonzero(keep[of]), lambda of: fresh[of])
 
-    def _some(self, some: slice | Index, place: Index) -> "CastVotes":
-        others = {name: getattr(self, name)[some] for name in self.__slots__ if name != "place"}
-        return CastVotes(place=place, **others)
+    def _some(
+        self, select: Callable[[Index], slice | Index], renumber: Callable[[Index], Index]
+    ) -> "CastVotes":
+        some, choices = select(self.place), self.choices
+        if choices is not None:
+            of = select(choices.place)
+            choices = choices.only(of, renumber(choices.place[of]))
+        cells = {name: getattr(self, name)[some] for name in ("x", "y", "trust", "won", "lost")}
+        return CastVotes(place=renumber(self.place[some]), **cells, choices=choices)
 
     def matrices(self, n: int, k: int) -> Floats:
         """Return what the votes for each candidate against each other are worth, shape (n, k, k)."""
-        return self._summed(n, k, self.trust * self.won, self.trust * self.lost)
+        votes = self._summed(n, k, self.trust * self.won, self.trust * self.lost)
+        if (of := self.choices) is not None:
+            worth = of.trust * of.times * worth_of_win(of.size)
+            for column in of.shown.T[1:]:
+                held = column >= 0
+                np.add.at(votes, (of.place[held], of.shown[held, 0], column[held]), worth[held])
+        return votes
 
     def _summed(self, n: int, k: int, for_x: Floats, for_y: Floats) -> Floats:
         forward = (self.place * k + self.x) * k + self.y
@@ -449,10 +547,15 @@ class CastVotes:
         starts = np.flatnonzero(np.diff(self.place, prepend=-1))
         if starts.size:
             total[self.place[starts]] = np.add.reduceat(logs, starts, axis=0)
+        if self.choices is not None and self.choices.place.size:
+            self.choices.add_log_likelihood(total, strength, apart, heed)
         return total
 
     def log_orders(self, n: int, k: int, error: float) -> Floats:
-        """Return the log probability of each pair's votes if one is above the other, shape (n, k, k)."""
+        """Return the log probability of each pair's votes if one is above the other, shape (n, k, k).
+
+        Choices are not among them: theirs are `CastChoices.log_tops`.
+        """
         right, wrong = np.log(0.5 + self.trust * (0.5 - error)), np.log(0.5 - self.trust * (0.5 - error))
         return self._summed(n, k, self.won * right + self.lost * wrong, self.won * wrong + self.lost * right)
 
@@ -462,7 +565,7 @@ def cast_votes(
     rows: Index,
     place: Index,
     local: Index,
-    trusting: Trusting,
+    trusting: Trusting | None,
     *,
     ties: float,
     strengths: bool,
@@ -472,9 +575,15 @@ def cast_votes(
     ``place`` has the place of each of the block's queries in the stack, ``local`` that of each candidate in
     its query.
     """
+    query = block.query[block.left[rows]].astype(np.int64)
+    trust = np.full(rows.size, float(_STEPS))
+    if trusting is not None:
+        trust = np.rint(_STEPS * trusting(query + block.first, block.worker[rows].astype(np.int64)))
+    choices = None
+    if block.click is not None and not (of_pairs := block.click[rows] < 0).all():
+        choices = _cast_choices(block, rows[~of_pairs], place, local, trust[~of_pairs], strengths)
+        rows, query, trust = rows[of_pairs], query[of_pairs], trust[of_pairs]
     left, right, choice = block.left[rows], block.right[rows], block.choice[rows]
-    query = block.query[left].astype(np.int64)
-    trust = np.rint(_STEPS * trusting(query + block.first, block.worker[rows].astype(np.int64)))
     worth = block.weighed(rows, strengths)
     to_left = np.where(choice > 0, worth, np.where(choice < 0, 0.0, ties))
     to_right = np.where(choice < 0, worth, np.where(choice > 0, 0.0, ties))
@@ -492,6 +601,34 @@ def cast_votes(
         trust=held % (_STEPS + 1) / _STEPS,
         won=np.bincount(of, weights=np.where(swapped, to_right, to_left)).astype(np.float64),
         lost=np.bincount(of, weights=np.where(swapped, to_left, to_right)).astype(np.float64),
+        choices=choices,
+    )
+
+
+def _cast_choices(
+    block: Tournaments, rows: Index, place: Index, local: Index, trust: Floats, strengths: bool
+) -> CastChoices:
+    """Return the choices that these votes are the wins of."""
+    assert block.click is not None
+    order = np.argsort(block.click[rows], kind="stable")
+    rows, click = rows[order], block.click[rows[order]]
+    starts = np.flatnonzero(np.diff(click, prepend=-1))
+    wins = np.diff(starts, append=rows.size)
+    ahead = block.choice[rows] > 0
+    won, lost = (local[np.where(ahead == one, block.left[rows], block.right[rows])] for one in (True, False))
+    others = np.full((starts.size, int(wins.max(initial=2))), -1)
+    of = np.repeat(np.arange(starts.size), wins)
+    others[of, np.arange(rows.size) - starts[of]] = lost
+    first = rows[starts]
+    times = block.strength[first].astype(np.float64) if strengths else np.ones(first.size)
+    query = place[block.query[block.left[first]]]
+    keys = np.column_stack([query, trust[order][starts], won[starts], -np.sort(-others, axis=1)])
+    same, of = np.unique(keys.astype(np.int64), axis=0, return_inverse=True)
+    return CastChoices(
+        place=same[:, 0],
+        shown=same[:, 2:],
+        trust=same[:, 1] / _STEPS,
+        times=np.bincount(of.ravel(), weights=times, minlength=len(same)).astype(np.float64),
     )
 
 
@@ -626,7 +763,8 @@ class VoteMatrices:
     votes: Floats
     """Shape (n, k, k): ``votes[q, x, y]`` is what the votes for ``x`` against ``y`` are worth together."""
     cast: CastVotes | None = None
-    """The votes one by one, where some are trusted more than others; ``votes`` are then worth the trust."""
+    """The votes one by one, where some are trusted more than others, as ``votes`` are then; or where there
+    are choices among them."""
 
     @property
     def beats(self) -> Flags:
@@ -664,13 +802,14 @@ def vote_matrices(
         slot = np.zeros(block.n_queries, dtype=np.int64)
         slot[queries] = np.arange(queries.size)
         some = vote_rows[ends[number] : ends[number + 1]]
-        if trusting is not None:
+        cast = None
+        if trusting is not None or (block.click is not None and (block.click[some] >= 0).any()):
             cast = cast_votes(block, some, slot, local, trusting, ties=ties, strengths=strengths)
+        if cast is None or trusting is None:
+            votes = _stacked(block, some, slot, local, size, ties, strengths).reshape(-1, size, size)
+        else:
             votes = cast.matrices(queries.size, size)
-            yield VoteMatrices(queries=queries, rows=rows, votes=votes, cast=cast)
-            continue
-        votes = _stacked(block, some, slot, local, size, ties, strengths)
-        yield VoteMatrices(queries=queries, rows=rows, votes=votes.reshape(queries.size, size, size))
+        yield VoteMatrices(queries=queries, rows=rows, votes=votes, cast=cast)
 
 
 def _groups(by_size: Index, sizes: Index, cells: int) -> list[Index]:
