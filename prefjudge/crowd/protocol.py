@@ -26,6 +26,10 @@ class RefusedError(CrowdError):
     """The crowd answered, and did nothing of what the call asks for; an unknown id is also refused."""
 
 
+class UnknownError(RefusedError):
+    """The crowd does not know what the call names, as after a restore from a backup."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrowdSettings:
     """What a study's config says about a crowd.

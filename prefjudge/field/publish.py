@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache, partial
@@ -22,7 +23,7 @@ from prefjudge.core.hits import (
     prorated,
 )
 from prefjudge.core.judgments import BarringPolicy
-from prefjudge.crowd.protocol import Crowd, Recruiting, RefusedError, Testing
+from prefjudge.crowd.protocol import Crowd, Recruiting, RefusedError, Testing, UnknownError
 from prefjudge.crowd.tasks import Choice, Eligibility, EntryTest, Page, Task, WorkerGroup
 from prefjudge.database import Connection
 from prefjudge.errors import BudgetError, ConfigError, CrowdError, InputError, StudyError
@@ -180,7 +181,8 @@ def exclude_earlier(
         earlier = choose_excluded(overlaps.get(hit.hit_key, ()), pairs=pairs, known=known)
         group = WorkerGroup(name=f"prefjudge {study.opaque('earlier', hit.hit_key)}", notice=_NOTICE)
         for worker in earlier:
-            crowd.bar(worker, group)
+            with suppress(UnknownError):  # who came after the backup that the marketplace was restored from
+                crowd.bar(worker, group)
         groups[hit.hit_key] = (group,) if earlier else ()
     return groups
 

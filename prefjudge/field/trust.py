@@ -14,7 +14,7 @@ import numpy as np
 from prefjudge.core.judgments import BarringPolicy, BarringRule, Judgments, climb, split_models
 from prefjudge.core.shortcuts import Shortcut, find_shortcuts, visible
 from prefjudge.core.workers import share_interval
-from prefjudge.crowd.protocol import Crowd, RefusedError
+from prefjudge.crowd.protocol import Crowd, RefusedError, UnknownError
 from prefjudge.database import Connection
 from prefjudge.errors import ConfigError, InputError, StudyError, quoted
 from prefjudge.evaluation.models import ModelGate, gate_model
@@ -196,7 +196,8 @@ def bar_workers(study: Study, crowd: Crowd, target: str, *, again: bool = False,
             continue
         if not (worker in decided.drop or worker in fast or worker in followers or rule.bars(record)):
             continue
-        crowd.bar(worker, group)
+        with suppress(UnknownError):  # who came after the backup that the marketplace was restored from
+            crowd.bar(worker, group)
         met = record.missed + record.right
         reason = f"missed {record.missed} of {many(met, 'gold pair')}"
         if climbs(study) and rule.bars(record):

@@ -7,7 +7,7 @@ from importlib.resources import files
 from typing import Any
 from urllib.parse import urlsplit
 
-from prefjudge.crowd.protocol import Identity, RefusedError
+from prefjudge.crowd.protocol import Identity, RefusedError, UnknownError
 from prefjudge.errors import CrowdError
 from prefjudge.version import __version__
 
@@ -101,6 +101,8 @@ def _explained(endpoint: str, operation: str, response: dict[str, Any]) -> Crowd
         kind = AlreadyDoneError
     elif _WRONG_STATE.search(code):
         kind = WrongStateError
+    elif code.endswith("WorkerDoesNotExist"):
+        kind = UnknownError
     hint = _ASK_FOR_A_KEY if code in _NO_KEY else ""
     return kind(f"{endpoint} refused {operation}: {message} [{code}]", hint)
 

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import ROUND_HALF_UP, Decimal
@@ -23,7 +24,7 @@ from prefjudge.crowd.mturk.questions import (
     write_question,
     write_test,
 )
-from prefjudge.crowd.protocol import Identity, Prices, RefusedError
+from prefjudge.crowd.protocol import Identity, Prices, RefusedError, UnknownError
 from prefjudge.crowd.tasks import (
     Dispute,
     Eligibility,
@@ -583,13 +584,10 @@ class HitCrowd:
 
     def allow(self, worker_id: str, group: WorkerGroup, tasks: int, *, submitted: int) -> None:
         """Set how many HITs a worker may take, by the score in a qualification; one who left needs none."""
-        try:
+        with suppress(
+            UnknownError
+        ):  # whoever worked at a marketplace that was lost is unknown to the new one
             self._groups.limit(worker_id, group, tasks, submitted)
-        except (
-            RefusedError
-        ) as refused:  # whoever worked at a marketplace that was lost is unknown to the new one
-            if "WorkerDoesNotExist" not in refused.message:
-                raise
 
     def admit(self, group: WorkerGroup, workers: int | None) -> None:
         """Set how many workers may take HITs, by the value in a qualification; None lets anybody in."""
