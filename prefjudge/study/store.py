@@ -31,8 +31,6 @@ HAPPENED = "happened elsewhere"
 """What the last look found that a person did where the people come from, as a JSON list of sentences."""
 DRIVEN_SINCE = "driven since"
 """Set to when the study got its strategy."""
-COPIED = "copied"
-"""Set in a backup: when it was made, in UTC."""
 
 
 def load_setting(db: Connection, key: str) -> str | None:

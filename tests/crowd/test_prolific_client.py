@@ -3,9 +3,9 @@
 import pytest
 
 from prefjudge.crowd.prolific import client
-from prefjudge.crowd.prolific.client import Client, LostReplyError, UnknownError
+from prefjudge.crowd.prolific.client import Client, LostReplyError
 from prefjudge.crowd.prolific.standin import TOKEN, WORKSPACE, Platform, Submission
-from prefjudge.crowd.protocol import RefusedError
+from prefjudge.crowd.protocol import RefusedError, UnknownError
 from prefjudge.errors import ConfigError, CrowdError
 from tests.crowd.prolific_people import fresh
 from tests.crowd.prolific_people import prolific as prolific

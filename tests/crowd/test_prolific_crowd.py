@@ -247,6 +247,18 @@ class TestProlificCrowd(CrowdContract):
         words = "1 submission without accepted work was approved on Prolific, in full or in part: more than"
         assert (words in " | ".join(said)) == ("APPROVED" in status)
 
+    @pytest.mark.parametrize("status", ["RETURNED", "SCREENED OUT"])
+    def test_whose_work_comes_to_nothing_leaves_the_place_to_others(
+        self, stage: ProlificStage, status: str
+    ) -> None:
+        task_id = stage.crowd.publish(task())
+        stage.take(stage.join(), task_id)
+        stage.platform.turn_into(next(iter(stage.platform.submissions)), status)
+        said = stage.crowd.settle()[1]
+        assert said[0].startswith("on Prolific the study is active: 0 of 1 place taken (1 ")
+        assert stage.platform.study.places == 1
+        assert stage.offers(stage.join(), task_id)
+
     def test_a_study_that_was_stopped_from_here_goes_on_by_itself(self, stage: ProlificStage) -> None:
         task_id = stage.crowd.publish(task(workers=2))
         worker = stage.join()

@@ -30,7 +30,7 @@ class Records(Site):
     def __init__(self, visits: Sequence[Visit]) -> None:
         self.kept = {visit.number: visit for visit in visits}
 
-    def note_paid(self, visit: int, by: str) -> bool:
+    def note_paid(self, visit: int, by: str, most: Decimal | None = None) -> bool:
         one = self.kept[visit]
         if by in ("seen", "replaced"):
             more = {} if by == "seen" else {"asked": one.asked - one.unseen, "by_hand": True}
@@ -43,6 +43,7 @@ class Records(Site):
             )
             return True
         cents = one.due if by == "bonus" else min(one.due, Decimal("2.00") - one.approved_for)
+        cents = cents if most is None else min(cents, most)
         bonus, paid = cents * (by == "bonus"), datetime.now(UTC).isoformat()
         self.kept[visit] = replace(
             one, paid=paid, payments=(*one.payments, cents), asked=one.asked + bonus,
@@ -148,11 +149,14 @@ def test_a_bonus_without_a_reply_is_never_asked_for_again(
     desk.platform.faults.append(_once("POST", "/pay/", kind))
     desk.platform.delayed = True
     (said, _) = desk.settle()
-    assert said.startswith("1 bonus of $0.80 asked for and not seen yet on Prolific; it pays within")
+    assert said == "1 bonus of $0.80 was asked for and not seen yet on Prolific: that takes some minutes"
     assert desk.settle()[0] == said, "it may still show"
+    desk.site.ahead = -6 * 3600.0  # by its own clock it was asked for just now
+    desk.site.kept[2] = replace(desk.site.kept[2], paid=(datetime.now(UTC) - timedelta(hours=6)).isoformat())
+    assert desk.settle()[0] == said
     monkeypatch.setattr(money, "_PATIENCE", 0.0)
     time.sleep(0.001)
-    assert "long after: look at the study's submissions there, and pay" in desk.settle()[0]
+    assert " over an hour ago and not seen on Prolific: look at the study's" in desk.settle()[0]
     if kind not in ("drop after", "cut short"):
         desk.platform.pay("part", 80)  # a person, by hand
     desk.platform.show_bonuses()
@@ -253,6 +257,33 @@ def test_what_was_approved_there_since_the_look_gets_no_bonus(
     assert clicked not in dict(desk.platform.paid)
 
 
+def test_what_a_person_approves_while_its_bonus_is_paid_is_named_at_that_look(desk: Desk) -> None:
+    """Prolific has no guard against it."""
+    desk.platform.faults.append(_click(desk, "/pay/", "part"))
+    for _ in range(2):
+        said = (
+            "1 submission was approved in full on Prolific after bonuses of $0.80: that paid $2.00 more than"
+        )
+        assert said in " | ".join(desk.settle())
+
+
+@pytest.mark.parametrize("whole", ["AWAITING REVIEW", "TIMED-OUT", "REJECTED"])
+def test_for_an_hour_after_a_restore_nothing_is_paid_that_may_be_under_way(desk: Desk, whole: str) -> None:
+    desk.site.restored, desk.site.ahead = time.time() + 600.0 - 3590.0, 600.0
+    one = desk.platform.submissions["whole"]
+    one.asked_back, one.status = one.started, whole
+    for held in (False, True):
+        said = " | ".join(desk.settle(held=held))
+        assert ("$2.80 for 2 submissions waits until 20" in said) == (held or whole != "REJECTED")
+        assert "UTC, an hour after the worker site was restored from a backup: what was asked" in said
+        assert (desk.platform.paid, one.status) == ([], whole)
+    desk.platform.pay("part", 80)  # it is seen now
+    assert "$2.00 for 1 submission waits until" in " | ".join(desk.settle(held=True))
+    desk.site.restored -= 20.0
+    desk.settle(held=True)
+    assert desk.platform.spent() == desk.platform.cost(200) + desk.platform.cost(80)
+
+
 def _click(desk: Desk, ending: str, session: str, status: str = "APPROVED"):  # type: ignore[no-untyped-def]
     """Let a person approve a submission, or do else with it, just before the first call to a path."""
     left = [session]
@@ -278,15 +309,15 @@ def test_who_comes_back_after_a_bonus_is_asked_to_return_once(desk: Desk, sessio
 
 
 def test_what_a_rejection_taken_back_adds_is_one_more_bonus_whatever_a_person_clicked(desk: Desk) -> None:
-    """A part that is approved there pays what no bonus pays, and one in full pays twice."""
+    """A part that is approved there is a part of it, and one in full pays twice."""
     desk.settle()
     desk.platform.turn_into("part", "PARTIALLY APPROVED")
     desk.site.kept[2] = replace(desk.site.kept[2], earned=Decimal("2.00"))
     for _ in range(2):
         assert desk.settle() == ()
-    assert desk.platform.paid == [("part", 80), ("part", 120)]
+    assert desk.platform.paid == [("part", 80), ("part", 20)]
     desk.platform.turn_into("part", "APPROVED")
-    said = "1 submission was approved in full on Prolific after bonuses of $2.00: that paid $2.00 more than"
+    said = "1 submission was approved in full on Prolific after bonuses of $1.00: that paid $1.00 more than"
     assert desk.settle()[0].startswith(said)
 
 
@@ -304,7 +335,7 @@ def test_a_part_approved_while_a_bonus_is_unseen_counts(desk: Desk, monkeypatch:
     desk.settle()
     desk.platform.turn_into("part", "PARTIALLY APPROVED")
     (said,) = desk.settle()
-    assert said.endswith("not seen yet on Prolific; it pays within some minutes")
+    assert said.endswith("not seen yet on Prolific: that takes some minutes")
     monkeypatch.setattr(money, "_PATIENCE", 0.0)
     assert desk.settle() == ()
     desk.site.kept[2] = replace(desk.site.kept[2], earned=Decimal("1.00"))
@@ -331,10 +362,10 @@ def test_no_second_bonus_is_asked_for_before_the_first_is_seen(
     desk.settle()
     desk.site.kept[2] = replace(desk.site.kept[2], earned=Decimal("2.00"))
     said = desk.settle()[0]
-    assert said.startswith("1 bonus of $0.80 asked for and not seen yet on Prolific; it pays within")
-    assert said.endswith("; $1.20 more is asked for then")
+    assert said.startswith("1 bonus of $0.80 was asked for and not seen yet on Prolific: ")
+    assert said.endswith("; $1.20 more is asked for once it is seen")
     monkeypatch.setattr(money, "_PATIENCE", 0.0)
-    assert "long after" in desk.settle()[0]
+    assert "over an hour ago" in desk.settle()[0]
     desk.platform.show_bonuses()
     desk.settle()
     assert desk.platform.paid == [("part", 80), ("part", 120)]
@@ -347,7 +378,13 @@ def test_a_lost_bonus_for_what_was_rejected_since_is_left_to_a_person(
     desk.platform.delayed = True
     desk.settle()
     desk.platform.turn_into("part", "REJECTED")
-    assert "rejected there since: nothing more is paid from here" in desk.settle()[0]
+    assert "where a person has rejected the submission since: nothing more is" in desk.settle()[0]
+    desk.site.kept[2] = replace(desk.site.kept[2], earned=Decimal("2.00"))
+    unseen, rest = desk.settle()[:2]
+    assert unseen.startswith(
+        "1 bonus of $0.80 was asked for over an hour ago and not seen on Prolific, where"
+    )
+    assert "was rejected on Prolific, and $1.20 of it is not paid" in rest
 
 
 @pytest.mark.parametrize("ending", ["/pay/", "/bonus-payments/"])
@@ -484,6 +521,7 @@ def test_what_is_done_in_each_state_is_what_the_page_says(
     cost = desk.platform.cost
     beyond = {"part": cost(80), "approve": cost(200) + cost(50) * (ours == "more")}
     due = int(visit.due * 100) - 200 * (ours == "more" and "APPROVED" in status)
+    due -= 100 * (ours == "more since" and status == "PARTIALLY APPROVED")  # by hand, beside the bonus
     assert paid == (beyond.get(act, 0) if act != "bonus" or ours == "asked for" else cost(due))
     assert desk.settle() == desk.settle(), "whatever was asked for is seen"
     assert not any("not seen" in said for said in desk.settle())

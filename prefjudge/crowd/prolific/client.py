@@ -15,7 +15,7 @@ from urllib.parse import urlencode, urlsplit
 
 import urllib3
 
-from prefjudge.crowd.protocol import RefusedError
+from prefjudge.crowd.protocol import RefusedError, UnknownError
 from prefjudge.errors import ConfigError, CrowdError
 
 ADDRESS = "https://api.prolific.com"
@@ -36,10 +36,6 @@ _ID = re.compile(r"\b[0-9a-f]{24}\b")
 
 class LostReplyError(CrowdError):
     """A call that must not be made again has no whole reply: it may have been carried out."""
-
-
-class UnknownError(RefusedError):
-    """Prolific does not know what the call names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,8 +133,8 @@ class Client:
             )
         return cents, currency
 
-    def charged(self, study_id: str) -> tuple[int, int]:
-        """Return the cents that a study has cost so far, fees included, and the rewards of these."""
+    def charged(self, study_id: str) -> tuple[int, int, int]:
+        """Return the cents that a study has cost so far, fees included; the rewards and bonuses of these."""
         found = self.get(f"/api/v1/studies/{study_id}/cost/")
         try:
             rewards, bonuses = (
@@ -146,7 +142,7 @@ class Client:
                 for kind in ("rewards", "bonuses")
             )
             both = round(sum(rewards.values())) + round(sum(bonuses.values()))
-            return both, round(rewards.get("rewards", 0))
+            return both, round(rewards.get("rewards", 0)), round(bonuses.get("rewards", 0))
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise self.odd("the cost of a study") from error
 
@@ -568,6 +564,11 @@ class Visit:
 class Site:
     """The panel of Prolific's participants at one marketplace, as its admin sees it."""
 
+    ahead = 0.0
+    """Seconds by which its clock was ahead of ours when it last told of visits."""
+    restored = 0.0
+    """When its store was restored from a backup, by its clock; 0 where it was not."""
+
     def __init__(self, url: str, admin_token: str) -> None:
         self._url, self._path = url.rstrip("/"), "/admin/panels/prolific"
         self._headers = {"Authorization": f"Bearer {admin_token}", "Accept": "application/json"}
@@ -581,7 +582,10 @@ class Site:
     def visits(self) -> tuple[Visit, ...]:
         """Return all visits; none before the panel is made."""
         found = self._call("GET", self._path)
-        return tuple(_visit(one) for one in found["visits"]) if found else ()
+        if not found:
+            return ()
+        self.ahead, self.restored = float(found["now"]) - time(), float(found["restored"] or 0)
+        return tuple(_visit(one) for one in found["visits"])
 
     def tell(self, submissions: Sequence[Mapping[str, str]]) -> None:
         """Tell what Prolific says of submissions; a repeat is harmless."""
@@ -589,13 +593,19 @@ class Site:
             told = submissions[first : first + _AT_ONCE]
             self._call("POST", f"{self._path}/submissions", {"submissions": told})
 
-    def note_paid(self, visit: int, by: str) -> bool:
+    def age(self, moment: float) -> float:
+        """Return how many seconds ago something was by its clock."""
+        return time() + self.ahead - moment
+
+    def note_paid(self, visit: int, by: str, most: Decimal | None = None) -> bool:
         """Record that an ``approval`` pays a visit, or a ``bonus`` its rest; return whether that is new.
 
-        A part that a person approved pays ``by hand``. By ``refused`` the last payment is not made after all;
-        ``seen`` says that Prolific shows all bonuses, ``replaced`` that such a part pays for what never came.
+        A part that a person approved pays ``by hand``: ``most``, where its amount is known. By ``refused``
+        the last payment is not made after all; ``seen`` says that Prolific shows all bonuses, ``replaced``
+        that such a part pays for what never came.
         """
-        return bool(self._call("POST", f"{self._path}/paid", {"visits": [visit], "by": by})["recorded"])
+        told = {"visits": [visit], "by": by, **({} if most is None else {"most": f"{most:.2f}"})}
+        return bool(self._call("POST", f"{self._path}/paid", told)["recorded"])
 
     def _call(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Any:
         try:

@@ -134,10 +134,10 @@ class Submissions:
 # The people: as many as the HITs need.
 
 GROUPS = "/api/v1/participant-groups/"
-_FREED = ("RETURNED", "TIMED-OUT")
+_FREED = ("RETURNED", "TIMED-OUT", "SCREENED OUT")
 """What gives a place back, which Prolific offers to others by itself."""
 _PARTLY = "PARTIALLY APPROVED"
-_WAITS = ("AWAITING REVIEW", "APPROVED", _PARTLY, "SCREENED OUT")
+_WAITS = ("AWAITING REVIEW", "APPROVED", _PARTLY)
 _STUDY = "local"
 """What a study's own marketplace calls the study, as a requester."""
 _FLOORS = {"GBP": Decimal("6.00"), "USD": Decimal("8.00")}
@@ -501,10 +501,10 @@ class ProlificCrowd(HitCrowd):
         counts = ", ".join(f"{statuses.count(one)} {one.lower()}" for one in dict.fromkeys(statuses))
         used = sum(one not in _FREED for one in statuses)
         currency = self._prolific.balance(self.account.workspace)[1]
-        charged, rewards = self._prolific.charged(study.study_id)
+        charged, rewards, bonuses = self._prolific.charged(study.study_id)
         said = [
             f"on Prolific the study is {study.status.lower()}: {used} of {many(study.places, 'place')} taken"
-            f"{f' ({counts})' if counts else ''}, {self._compared(charged, visits)} {currency} charged"
+            f"{f' ({counts})' if counts else ''}, {self._compared(charged, currency, visits)}"
         ]
         if others := self._studies.doubles:
             said.append(
@@ -527,6 +527,11 @@ class ProlificCrowd(HitCrowd):
             )
         elif not any(one.unseen for one in visits):  # else whose part is on top is not known yet
             said += self._parts_differ(study, listed, visits, rewards)
+        if (more := bonuses * CENT - sum(one.asked for one in visits)) > 0:
+            said.append(
+                f"Prolific has paid ${more} more in bonuses than the records here hold: perhaps by hand, "
+                "long after it was asked for, or before the worker site was restored from a backup"
+            )
         needed = max(used, self._wanted(listed, visits, outstanding))
         if outstanding and study.places > needed:
             said.append(
@@ -542,13 +547,15 @@ class ProlificCrowd(HitCrowd):
             said.append(f"an hour pays {hourly:.2f} at the median time by Prolific's clock{least}{advice}")
         return tuple(said)
 
-    def _compared(self, charged: int, visits: Sequence[Visit]) -> str:
+    def _compared(self, charged: int, currency: str, visits: Sequence[Visit]) -> str:
         """Return what Prolific has charged, and what the visits come to here where that differs by a cent."""
         there = charged * CENT
         here = sum((self.prices.bonus(one) for visit in visits for one in visit.payments), Decimal(0))
         if there == here:
-            return f"{there:.2f}"
-        return f"{there:.2f} (and {here:.2f} by the visits here, so {there - here:+.2f})"
+            return f"{there:.2f} {currency} charged"
+        return (
+            f"charged {there:.2f} {currency} there, and {here:.2f} by the records here ({there - here:+.2f})"
+        )
 
     def _parts_differ(
         self, study: Found, listed: Mapping[str, Submission], visits: Sequence[Visit], rewards: int

@@ -10,8 +10,10 @@ minutes later; one that does not show is left to a person, and no other is asked
 
 import re
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import ROUND_CEILING, ROUND_HALF_UP, Decimal
 from enum import StrEnum
@@ -90,12 +92,15 @@ _PADDING = (
 )
 _PATIENCE = 3600.0
 """Seconds after which a bonus that was asked for should be seen; Prolific says that it takes some minutes."""
-_SOON = "; it pays within some minutes"
+_SOON = " and not seen yet on Prolific: that takes some minutes"
 _LATE = (
-    ", long after: look at the study's submissions there, and pay what is missing by hand; nothing is asked "
-    "for twice, and the next `prefjudge pay` finds it"
+    " over an hour ago and not seen on Prolific: look at the study's submissions there, and pay by hand what "
+    "is missing; the next `prefjudge pay` finds it, and asks for nothing again"
 )
-_LATE_REJECTED = ", and rejected there since: nothing more is paid from here, so pay it by hand if it is owed"
+_LATE_REJECTED = (
+    " over an hour ago and not seen on Prolific, where a person has rejected the submission since: nothing "
+    "more is paid from here, so pay by hand what is owed"
+)
 _LEAST_SHARE, _MOST_SHARE = 8, 99
 """Percent of the reward that Prolific approves in part."""
 _WHY_PART = "Paid for the tasks that you did: you stopped early, or there were no more for you."
@@ -177,8 +182,10 @@ class Payments:
         assignments are not paid whose pay failed, by their ids.
         """
         happened, unpaid = Happened(self.settings.study), dict[str, CrowdError]()
+        visits = [self._count_part(visit, visits, listed) for visit in visits]
         reward, failed = self.study.reward * CENT, 0
         met = {visit.session for visit in visits}
+        happened.until = self.site.restored - self.site.ahead + _PATIENCE
         for visit in visits:
             status = listed[visit.session].status if visit.session in listed else ""
             who = f"worker {self.settings.pseudonym(visit.worker_id)}"
@@ -198,6 +205,7 @@ class Payments:
             unapproved = act not in (Act.APPROVE, Act.STANDS)
             if status == "AWAITING REVIEW" and unapproved and not visit.to_review:
                 happened.waiting.append((listed[visit.session].approved_on, who))
+        happened.forgotten += [visit.due for visit in visits if visit.due and not visit.participant]
         happened.waiting += [
             (one.approved_on, "somebody whom the worker site does not know")
             for session, one in listed.items()
@@ -225,9 +233,14 @@ class Payments:
             act = act_on(status, visit, reward)
             if act is Act.APPROVE and shown and asked_back:  # a bonus replaces the reward, known here or not
                 act = Act.BONUS
+        if self._rests and visit.due and asked_back and not shown and act in (Act.APPROVE, Act.PART):
+            happened.resting.append(visit.due)  # a bonus that is forgotten here may replace it
+            return act
         if act is Act.REFUSED:
             rest = _rest_of(visit, shown)
-            if held:
+            if held and self._rests:
+                happened.resting += [rest] * bool(rest)
+            elif held:
                 # the rejection of what a bonus pays stays: once taken back, Prolific approves it in full
                 whole = act_on("AWAITING REVIEW", visit, reward) is Act.APPROVE
                 if whole and self.unreject(visit.session):
@@ -237,8 +250,11 @@ class Payments:
                     act = act_on(status, visit, reward)
                 if rest and act in (Act.APPROVE, Act.REFUSED):
                     happened.overruled.append((rest, act is Act.APPROVE))
-            elif rest:
+            if rest and (self._rests or not held):
                 happened.rejected.append(rest)
+                if (unseen := visit.asked - max(shown, visit.asked - visit.unseen)) > 0:
+                    told = self._when_unseen(visit.paid, status)
+                    happened.unseen.append((unseen, Decimal(0), told))
                 return act
             act = Act.BONUS if act is Act.REFUSED else act
         if act is Act.APPROVE:
@@ -300,15 +316,14 @@ class Payments:
         self, visit: Visit, owed: Decimal, status: str, shown: Decimal, happened: "Happened"
     ) -> None:
         """Pay what is missing of all bonuses that are owed; what was asked for before is only looked for."""
-        late = time.time() - moment_of(visit.paid) > _PATIENCE
         settled = max(shown, visit.asked - visit.unseen)
-        lost = late and not shown and 0 < visit.unseen == sum(visit.payments)
+        told = self._when_unseen(visit.paid, status)
+        lost = told != _SOON and not shown and 0 < visit.unseen == sum(visit.payments)
         if lost and status == "PARTIALLY APPROVED":
             self.site.note_paid(visit.number, "replaced")  # by what a person has approved since
             return
         if (unseen := min(visit.asked, owed) - settled) > 0:
-            what = (_LATE_REJECTED if status == "REJECTED" else _LATE) if late else _SOON
-            happened.unseen.append((unseen, owed - settled - unseen, what))
+            happened.unseen.append((unseen, owed - settled - unseen, told))
             return
         if visit.unseen:
             self.site.note_paid(visit.number, "seen")
@@ -319,6 +334,9 @@ class Payments:
             happened.by_hand += shown > visit.asked
             for by in ("bonus", "seen"):
                 self.site.note_paid(visit.number, by)
+            return
+        if self._rests:
+            happened.resting.append(missing)
             return
         amount = missing.quantize(CENT)
         asked = {"study_id": self.study.study_id, "csv_bonuses": f"{visit.session},{amount}\n"}
@@ -340,6 +358,39 @@ class Payments:
         except CrowdError:  # Prolific did nothing: it may be asked again
             self.site.note_paid(visit.number, "refused")
             raise
+        with suppress(CrowdError):  # else the next look names it
+            if status != "APPROVED" and self._read(visit.session)[0] == "APPROVED":  # by a person, meanwhile
+                paid = visit.asked + amount
+                happened.twice.append((paid, paid + self.study.reward * CENT - visit.earned))
+
+    def _when_unseen(self, asked: str, status: str) -> str:
+        """Return what to say of a bonus that was ``asked`` for then, by the clock that recorded it."""
+        if self.site.age(moment_of(asked)) <= _PATIENCE:
+            return _SOON
+        return _LATE_REJECTED if status == "REJECTED" else _LATE
+
+    @property
+    def _rests(self) -> bool:
+        """Whether bonuses may be under way that the worker site has forgotten, as it was just restored."""
+        return self.site.age(self.site.restored) < _PATIENCE
+
+    def _count_part(self, visit: Visit, visits: Sequence[Visit], listed: Mapping[str, Submission]) -> Visit:
+        """Record what a person has approved in part beside a bonus; return the visit with that.
+
+        Prolific tells only the sum of all rewards, so that of two such parts nobody knows which got what.
+        """
+        if not (visit.asked and visit.due) or visit.by_hand:
+            return visit
+        counts, reward = Counter(one.status for one in listed.values()), self.study.reward * CENT
+        parts = [one for one in visits if one.session in listed and "PARTIALLY" in listed[one.session].status]
+        by_hand = [one for one in parts if one.by_hand or not one.approved_for]
+        if by_hand != [visit] or len(parts) != counts["PARTIALLY APPROVED"] + counts["SCREENED OUT"]:
+            return visit
+        got = self.client.charged(self.study.study_id)[1] * CENT - counts["APPROVED"] * reward
+        part = min(visit.due, got - sum(one.approved_for for one in parts))
+        if not (0 < part < reward and self.site.note_paid(visit.number, "by hand", part)):
+            return visit
+        return replace(visit, payments=(*visit.payments, part), by_hand=True)
 
     def _refuse_unpaid(self, cents: float) -> None:
         """Refuse a bonus that the account cannot pay, before it is recorded as asked for."""
@@ -405,6 +456,11 @@ class Happened:
         """Bonuses that were asked for: what each pays, what is asked for then, and what to do until then."""
         self.overruled: list[tuple[Decimal, bool]] = []
         """What was paid for submissions that were rejected there, and whether that was taken back there."""
+        self.resting: list[Decimal] = []
+        """What waits ``until`` then, as bonuses may be under way that are forgotten here."""
+        self.until = 0.0
+        self.forgotten: list[Decimal] = []
+        """What was owed to those who were forgotten."""
         self.rejected: list[Decimal] = []
         """What is not paid for submissions that were rejected there."""
         self.twice: list[tuple[Decimal, Decimal]] = []
@@ -427,10 +483,22 @@ class Happened:
             if bonuses := [(owed, more) for owed, more, told in self.unseen if told == what]:
                 later = sum(more for _, more in bonuses)
                 yield (
-                    f"{many(len(bonuses), 'bonus', 'bonuses')} of ${sum(owed for owed, _ in bonuses)} asked "
-                    f"for and not seen yet on Prolific{what}"
-                    f"{f'; ${later} more is asked for then' if later else ''}"
+                    f"{many(len(bonuses), 'bonus', 'bonuses')} of ${sum(owed for owed, _ in bonuses)} "
+                    f"{_were(len(bonuses))} asked for{what}"
+                    f"{f'; ${later} more is asked for once it is seen' if later else ''}"
                 )
+        if self.resting:
+            yield (
+                f"${sum(self.resting)} for {many(len(self.resting), 'submission')} waits until "
+                f"{datetime.fromtimestamp(self.until, UTC):%F %H:%M} UTC, an hour after the worker site was "
+                "restored from a backup: what was asked for before that may not be seen yet on Prolific; the "
+                "next `prefjudge pay` after that pays it"
+            )
+        if self.forgotten:
+            yield (
+                f"${sum(self.forgotten)} is owed for {many(len(self.forgotten), 'visit')} of people who were "
+                "forgotten, so nobody knows whom to pay"
+            )
         if self.rejected:
             yield (
                 f"{many(len(self.rejected), 'submission')} with accepted work {_were(len(self.rejected))} "

@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 TOKEN, WORKSPACE, PROJECT = "token-of-the-stand-in", "0a" * 12, "0b" * 12
-_GONE = ("RETURNED", "TIMED-OUT", "REJECTED")
+_GONE = ("RETURNED", "TIMED-OUT", "REJECTED", "SCREENED OUT")
 """What gives a place back."""
 _PAGE = 3
 """Most items on a page, whatever is asked for: every list has pages."""

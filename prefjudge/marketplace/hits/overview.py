@@ -351,11 +351,15 @@ def _due_to_forget(tx: Transaction, before: float, most: int) -> list[str]:
 
 # The sweep: deadlines, expiry, automatic approval, the disposal of old HITs, and whom to forget.
 
+_FORGOTTEN = 7 * 86_400
+"""Seconds after a restore in which nothing that was submitted before is approved by itself: a decision on it
+may be forgotten, which the requester can make again."""
 _BATCH = 500  # rows of a kind at once, so that no sweep holds the write lock for long; the next continues
 
 
 def sweep(tx: Transaction) -> None:
     """Do everything that is due at this moment."""
+    restored = tx.marketplace.restored or 0
     # rows that another process sweeps are locked and skipped: nothing is abandoned or paid twice
     for assignment in tx.select(
         assignments.Assignment,
@@ -366,9 +370,10 @@ def sweep(tx: Transaction) -> None:
         assignments.abandon(tx, assignment)
     for assignment in tx.select(
         assignments.Assignment,
-        "FROM assignments WHERE status = 'Submitted' AND auto_approve_at <= :now ORDER BY auto_approve_at"
-        f" LIMIT {_BATCH}{tx.skip_locked}",
+        "FROM assignments WHERE status = 'Submitted' AND auto_approve_at <= :now AND submitted_at > :decided"
+        f" ORDER BY auto_approve_at LIMIT {_BATCH}{tx.skip_locked}",
         now=tx.now,
+        decided=restored if tx.now < restored + _FORGOTTEN else 0,
     ):
         assignments.approve(tx, assignment)
     lock = " FOR UPDATE OF h SKIP LOCKED" if tx.skip_locked else ""

@@ -322,11 +322,14 @@ def _payable(rows: Iterable[VisitView]) -> Iterable[VisitView]:
     return (row for row in rows if row["participant"])
 
 
-def record_paid(tx: Transaction, panel: Panel, numbers: Iterable[int], by: object = "") -> int:
+def record_paid(
+    tx: Transaction, panel: Panel, numbers: Iterable[int], by: object = "", most: int | None = None
+) -> int:
     """Record that the panel has paid these visits; return for how many that was new.
 
-    What the visits earned here counts as paid out: by the panel, with its approval and its bonus. By
-    ``approval``, or a part of it ``by hand``, no more than its reward does; a ``bonus`` is still to be seen.
+    What the visits earned here counts as paid out, ``most`` cents each: by the panel, with its approval and
+    its bonus. By ``approval``, or a part of it ``by hand``, no more than its reward does; a ``bonus`` is
+    still to be seen.
     """
     wanted = sorted(set(numbers))
     if not wanted:
@@ -345,6 +348,7 @@ def record_paid(tx: Transaction, panel: Panel, numbers: Iterable[int], by: objec
         cents = to_cents(row["earned"], "earned") - before
         if by in ("approval", "by hand"):
             cents = min(cents, panel.reward - before + to_cents(row["by_bonus"], "by_bonus"))
+        cents = cents if most is None else min(cents, most)
         # a bonus may have replaced the approval that would cover this
         more = visit.paid is not None and cents > 0 and not (row["held"] or row["to_review"])
         if not (_must_pay(row) or more):

@@ -6,7 +6,7 @@ from functools import partial
 
 from starlette.responses import JSONResponse, Response
 
-from prefjudge.marketplace.errors import Params, Refusal, View, invalid
+from prefjudge.marketplace.errors import Params, Refusal, View, invalid, to_cents
 from prefjudge.marketplace.hits import visits
 from prefjudge.marketplace.hits.assignments import many_newcomers
 from prefjudge.marketplace.people import panels, workers
@@ -154,7 +154,8 @@ async def list_panels(call: Call) -> Page:
 async def show_panel(call: Call) -> Page:
     """Show one panel: its link, its properties, and what its participants did and are owed.
 
-    Programs get all visits, or ``most`` at once; ``before`` continues where a page ended.
+    Programs get all visits, or ``most`` at once; ``before`` continues where a page ended. They are also told
+    what time it is here, and when the store was restored from a backup, in seconds since 1970.
     """
     name, query = call.path_params["panel"], call.query_params
     most = _number(query.get("most", "" if call.wants_json else str(AT_ONCE)), "most")
@@ -167,7 +168,7 @@ async def show_panel(call: Call) -> Page:
         more = listed[-1]["visit"] if listed and len(listed) == most else None
         shown = {"panel": _shown(tx, panel, call), "visits": listed, "before": more}
         if call.wants_json:
-            return shown
+            return {**shown, "now": tx.now, "restored": tx.marketplace.restored}
         # whom to pay is said of all: the files are
         every = listed if more is None and before is None else visits.visit_list(tx, panel)
         return {**shown, "to_pay": visits.to_pay(every), "first": before is None}
@@ -316,7 +317,7 @@ async def record_paid(call: Call) -> Page:
     """Record that the panel has paid visits, in JSON ``by`` what.
 
     ``by`` may also be ``refused``: it has not; ``seen``: it shows the bonuses that it was asked for; or
-    ``replaced``: a person at the panel has approved a part in their place.
+    ``replaced``: a person at the panel has approved a part in their place. ``most`` limits what was paid.
     """
     name, wanted = call.path_params["panel"], await call.json() if call.sends_json else {}
     if call.sends_json:
@@ -331,7 +332,8 @@ async def record_paid(call: Call) -> Page:
     found, by = [int(text) for text in texts], wanted.get("by")
     acts: dict[str, Callable[..., int]] = {"refused": visits.take_back_paid, "seen": visits.record_seen}
     acts["replaced"] = partial(visits.record_seen, way="by hand")
-    act_on = acts.get(str(by)) or partial(visits.record_paid, by=by)
+    most = None if wanted.get("most") is None else to_cents(wanted["most"], "most")
+    act_on = acts.get(str(by)) or partial(visits.record_paid, by=by, most=most)
     context = {"recorded": await call.run(lambda tx: act_on(tx, panels.find(tx, name), found))}
     return Page(name="panel", context=context, location=f"/admin/panels/{name}")
 

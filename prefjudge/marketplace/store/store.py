@@ -16,7 +16,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
-from prefjudge.database import Connection, Database, Value, file_of, redacted
+from prefjudge.database import COPIED, Connection, Database, Value, file_of, redacted
 from prefjudge.database.connection import T, having
 from prefjudge.errors import ConfigError, PrefjudgeError
 
@@ -297,6 +297,9 @@ class Marketplace:
             self.admin_token = admin_token or self.sign("admin token")
             """What the admin signs in with."""
             self.sandbox = _setting(db, "money", lambda: _REAL if sandbox is False else _PLAY) == _PLAY
+            copied = db.value("SELECT value FROM settings WHERE name = :name", name=COPIED)
+            self.restored = copied and float(_setting(db, f"restored: {copied}", lambda: repr(clock())))
+            """When the store was first opened that was restored from its last backup; None if it was not."""
         if sandbox not in (None, self.sandbox):
             self.close()
             raise _other_kind(store_url, self.sandbox)

@@ -13,7 +13,7 @@ from pathlib import Path
 from prefjudge.core.planning.rounds import Duel
 from prefjudge.crowd.protocol import Crowd, RefusedError
 from prefjudge.crowd.tasks import ListedTask
-from prefjudge.database import Connection, Database, dialect_of, redacted
+from prefjudge.database import COPIED, Connection, Database, dialect_of, redacted
 from prefjudge.errors import InputError, StudyError, quoted
 from prefjudge.field.crowd import is_lost, open_crowd
 from prefjudge.field.pay import lock_spending
@@ -38,7 +38,6 @@ from prefjudge.study.progress import count_rows, waiting_pairs
 from prefjudge.study.store import (
     BEING_REBUILT,
     BEING_UPDATED,
-    COPIED,
     LIVE,
     MARKETPLACE_FILE,
     RECOVERING,
@@ -267,6 +266,7 @@ def recover(
             remains=remains,
             notices=(
                 *_repeated(sum(one.repeated for one in learnt)),
+                *_approved(sum(one.approved for one in learnt)),
                 *(() if remains else _notices(opened, target, own, strategy)),
             ),
         )
@@ -450,6 +450,13 @@ def _notices(study: Study, target: str, own: list[ListedTask], strategy: str | N
 def _repeated(count: int) -> tuple[str, ...]:
     said = f"{many(count, 'decision')} of the study {'was' if count == 1 else 'were'} made again at the"
     return (f"{said} marketplace, which had forgotten {'it' if count == 1 else 'them'}",) * bool(count)
+
+
+def _approved(count: int) -> tuple[str, ...]:
+    said = (
+        f"the marketplace has approved {many(count, 'assignment')} in full that the study rejected or paid in"
+    )
+    return (f"{said} part: what that adds is paid, too",) * bool(count)
 
 
 FIRST_VERSION = "preference-v1.qrels"

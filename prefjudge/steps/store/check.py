@@ -14,7 +14,7 @@ from pathlib import Path
 
 from prefjudge.crowd.protocol import Crowd, RefusedError
 from prefjudge.crowd.tasks import SubmissionState
-from prefjudge.database import NEWER, Connection, Database, file_of, redacted
+from prefjudge.database import COPIED, NEWER, Connection, Database, file_of, redacted
 from prefjudge.errors import InputError, PrefjudgeError, StudyError, quoted
 from prefjudge.field.crowd import open_crowd, reach_crowd
 from prefjudge.field.settle import STOPPED_EARLY
@@ -25,7 +25,6 @@ from prefjudge.study import store as settings
 from prefjudge.study.assignments import load_collected
 from prefjudge.study.hits import HitStatus, StudyHit, load_hits, read_hit_key
 from prefjudge.study.store import (
-    COPIED,
     LIVE,
     MARKETPLACE_FILE,
     RECOVERING,

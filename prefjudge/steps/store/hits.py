@@ -66,6 +66,8 @@ class Learnt:
     bonuses: int = 0
     repeated: int = 0
     """Decisions of the study that the marketplace did not know any more."""
+    approved: int = 0
+    """Assignments that it has approved in full since, though the study has decided otherwise."""
 
 
 class HitRecovery:
@@ -106,7 +108,7 @@ class HitRecovery:
             self._crowd.close(listed.task_id)  # before it is recorded: after a kill, a repeat closes it
             fetched = self._crowd.fetch(listed.task_id)
         learnt = Learnt(new=known is None, given_up=known is None and hit.given_up)
-        learnt.repeated = self._repeat_decisions(fetched, bonuses)
+        self._repeat_decisions(fetched, bonuses, learnt)
         with self._study.transaction() as db:
             if known is None:
                 shown = {pair for slot in hit.slots for pair, *_ in slot.pairs}
@@ -217,7 +219,7 @@ class HitRecovery:
             else:
                 self._reject(db, hit, found, instead.get(found.submission_id), fetched.workers)
 
-    def _repeat_decisions(self, fetched: TaskState, bonuses: Sequence[PaidBonus]) -> int:
+    def _repeat_decisions(self, fetched: TaskState, bonuses: Sequence[PaidBonus], learnt: Learnt) -> None:
         """Decide again what the study has decided, where a restored marketplace has forgotten it.
 
         The study's ledger has it, so nothing is recorded. Else the marketplace would in time approve by
@@ -225,11 +227,12 @@ class HitRecovery:
         """
         with self._study.transaction(write=False) as db:
             decided = load_decisions(db)
-        repeated = 0
         for found in fetched.submissions:
             name, decision = found.submission_id, decided.get(found.submission_id) or ""
             amount = prorated_amount(decision)
             if found.state is not SubmissionState.SUBMITTED:
+                otherwise = amount is not None or decision == SubmissionState.REJECTED
+                learnt.approved += otherwise and found.state is SubmissionState.APPROVED
                 continue
             if decision == SubmissionState.APPROVED:
                 self._crowd.approve(name)
@@ -243,8 +246,7 @@ class HitRecovery:
                 self._crowd.release(name, DECIDED_BEFORE)
             else:
                 continue
-            repeated += 1
-        return repeated
+            learnt.repeated += 1
 
     def _reject(
         self,
