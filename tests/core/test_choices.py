@@ -208,7 +208,7 @@ def test_a_plan_counts_questions_and_the_time_to_read_them() -> None:
     )
     assert (pairs.made, pairs.read, sets.made, sets.read) == (1800, 3600, 300, 1200)
     assert sets.right.mean() > 0.4, "one choice out of four finds the best that often"
-    likely = [_Known(chances, pools.best)]
+    likely = [_Known(chances, pools.best)] * 2
     plans = [
         compare_plans(
             {4: 300}, likely, strategies=[RoundRobin(1)], rng=np.random.default_rng(4),  # type: ignore[list-item]
