@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Take the pictures of the docs anew: python3 scripts/screenshots.py [FOLDER]
 
-The folder is docs/images by default. The tutorial's study is served and opened as a worker would; the report
+The folder is docs/images by default. A study of the demo's is served and opened as a worker would; the report
 is that of the demo. Needs playwright (extra `browser`) and Chromium.
 """
 
@@ -26,11 +26,11 @@ SCREENS = {"": (1100, 800), "-phone": (390, 844)}
 
 
 def make_study(folder: Path) -> None:
-    """Publish the tutorial's study in its sandbox."""
+    """Publish a study of two good runs in its sandbox, so that every passage is to the point."""
     prefjudge.init(folder)
     prefjudge.pool(
         folder,
-        runs=[DEMO / "runs"],
+        runs=[DEMO / f"runs/reranker-{size}.txt" for size in ("large", "small")],
         qrels=DEMO / "qrels.txt",
         queries=DEMO / "queries.tsv",
         collection=DEMO / "collection.tsv",

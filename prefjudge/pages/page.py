@@ -317,6 +317,12 @@ class Picture:
         """The picture as an address that holds it: inside it, nothing can run."""
         return "data:image/svg+xml;base64," + base64.b64encode(self.svg).decode()
 
+    @property
+    def narrow(self) -> bool:
+        """Whether it fits on a phone: a list of runs, say."""
+        size = re.search(rb'viewBox="0 0 ([\d.]+) ([\d.]+)"', self.svg)
+        return size is not None and float(size[1]) < min(float(size[2]), 400)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:

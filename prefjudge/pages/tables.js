@@ -101,7 +101,8 @@ function enhance(table, opened) {
     const keys = [...tr.cells].map((cell, place) => keyOf(cell.textContent.trim(), heads[place].numeric));
     heads.forEach(({kind}, place) => {
       const made = kind && opened && opened(kind, keys[place]);
-      if (made) (tr.cells[place].querySelector("strong") || tr.cells[place]).replaceChildren(made);
+      const held = tr.cells[place].querySelector("strong") || tr.cells[place];
+      if (made) { made.replaceChildren(...held.childNodes); held.append(made); }
     });
     return {keys, text: () => tr.textContent, element: () => tr};
   });

@@ -458,7 +458,7 @@ MOST_WORKERS = 40
 def plot_rank_intervals(board: Leaderboard, standings: Sequence[Standing]) -> "Figure":
     """Draw the ranks that no significant difference rules out for each run, best on top; tiers are bands."""
     ranks = {row.run: row.rank for row in board.ranked}
-    with drawing(6, 1.2 + 0.22 * len(standings)) as (figure, axes):
+    with drawing(4.2, 1.2 + 0.22 * len(standings)) as (figure, axes):
         for place, one in enumerate(standings):
             if one.tier % 2 == 0:
                 axes.axhspan(place - 0.5, place + 0.5, color=PALE, alpha=0.55, linewidth=0)
@@ -467,11 +467,11 @@ def plot_rank_intervals(board: Leaderboard, standings: Sequence[Standing]) -> "F
         axes.set_yticks(range(len(standings)), [printable(one.run) for one in standings])
         axes.set_ylim(len(standings) - 0.5, -0.5)
         axes.set_xlim(0.5, len(standings) + 0.5)
-        count_by_whole_numbers(axes.xaxis, most=12)
+        count_by_whole_numbers(axes.xaxis)
         axes.tick_params(axis="y", length=0)
         axes.grid(axis="x")
-        axes.set_xlabel("rank: as scored (dot), and those that no significant difference rules out")
-        axes.set_title(printable(f"{board.measure}, {board.qrels} qrels; bands are tiers"))
+        axes.set_xlabel("rank: as scored (dot),\nand those that no test rules out")
+        axes.set_title(printable(f"{board.measure}, {board.qrels}; bands are tiers"), x=0, ha="left")
     return figure
 
 
