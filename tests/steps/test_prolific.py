@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import threading
 import time
 from collections import Counter
@@ -759,6 +760,8 @@ def test_a_restored_worker_site_decides_again_what_the_study_has_decided(
         people = People(pooled, platform)
         for habit in ("early", "honest", "odd"):
             people.come(habit)
+        with watched.open_crowd(Study(pooled), LIVE) as crowd:
+            crowd.pulse()  # which tells the worker site whom Prolific knows
         backup(store=f"sqlite:///{store}", file=copy)
         platform.delayed = True
         collect(pooled, live=True)
@@ -768,10 +771,14 @@ def test_a_restored_worker_site_decides_again_what_the_study_has_decided(
         collect(pooled, live=True)
         with Study(pooled).transaction() as db:
             db.execute("DELETE FROM barred")
-    for file in pooled.glob("marketplace.db*"):
-        if "token" not in file.name:
-            file.unlink()
-    copy.rename(store)
+
+    def restore() -> None:
+        for file in pooled.glob("marketplace.db*"):
+            if "token" not in file.name:
+                file.unlink()
+        shutil.copy(copy, store)
+
+    restore()
     ahead = 60 * day  # long after its own approval is due, which waits for a week
     with keep_marketplace_open(Study(pooled), LIVE, clock=lambda: time.time() + ahead):
         for verb in (pay, collect):
@@ -794,3 +801,9 @@ def test_a_restored_worker_site_decides_again_what_the_study_has_decided(
     assert decided == {part: ["Rejected"], Decimal("2.00"): ["Approved"], Decimal("0.00"): ["Rejected"]}
     assert "Prolific has paid $0.40 more in bonuses than the records here hold: perhaps by hand" in said
     assert [cents for _, cents in platform.paid] == [93, 40]
+    restore()
+    ahead = 60 * day
+    with keep_marketplace_open(Study(pooled), LIVE, clock=lambda: time.time() + ahead):
+        ahead += 8 * day
+        said = " | ".join(recover(pooled, live=True).notices)
+        assert "has approved 2 assignments in full that the study rejected or paid in part: what that" in said
