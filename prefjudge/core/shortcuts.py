@@ -143,7 +143,8 @@ def find_shortcuts(
 ) -> tuple[Shortcut, ...]:
     """Return whose votes follow what is `visible`, or others' votes, far more than usual: the surest sign."""
     # Who is of the `base` says what is usual: among accounts that toss coins, who reads would stand out.
-    # The level is divided among the workers and what they may follow (Bonferroni).
+    # The level is divided among the workers and what they may follow, and grows by who was found before: a
+    # rule that some follow is followed by others (Benjamini and Hochberg, 1995).
     surest: dict[int, Shortcut] = {}
     usual = np.array([base is None or worker in base for worker in log.workers], dtype=bool)
     agrees, by_chance = _agreement(log, usual)
@@ -159,11 +160,15 @@ def find_shortcuts(
     said.append((MIXTURE, "voted as side, length and the question's words predict", _mixtures(log, seen)))
     signs = [_follow(log, rule, words, says, usual, better) for rule, words, says in said]
     signs.append(_follow_each_other(log, usual))
-    tests = (2 * len(seen) + 2) * max(1, len(log.workers))
-    for one in chain.from_iterable(signs):
+    found, least = list(chain.from_iterable(signs)), dict[int, float]()
+    for one in found:
+        least[one.worker] = min(one.p, least.get(one.worker, 1.0))
+    each = level / ((2 * len(seen) + 2) * max(1, len(log.workers)))
+    many_found = max((n for n, p in enumerate(sorted(least.values()), 1) if p < n * each), default=0)
+    for one in found:
         known = surest.get(one.worker)
         # who follows what is seen agrees with others who do
-        if one.p * tests < level and (known is None or (one.rule != CLIQUE and one.p < known.p)):
+        if one.p < many_found * each and (known is None or (one.rule != CLIQUE and one.p < known.p)):
             surest[one.worker] = one
     return tuple(surest[worker] for worker in sorted(surest))
 
