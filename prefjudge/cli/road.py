@@ -328,6 +328,13 @@ def show_offer(offer: "PublishResult") -> None:
     """Print what would be published, where, and what it costs."""
     money = "play money" if offer.target == "sandbox" else "REAL MONEY"
     say(f"target    {offer.target} ({money}) at {offer.endpoint}")
+    if not offer.hits:
+        waits = (
+            f": {offer.open:,} open ones ask for what is left" if offer.open else ": no pair waits for votes"
+        )
+        say(f"HITs      none to publish{waits}")
+        _warn_of_offer(offer)
+        return
     asked = many(offer.pairs, "pair")
     if offer.passages > 2:
         asked = f"{many(offer.pairs, 'question')} of up to {offer.passages} passages"

@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from prefjudge.core.judgments import Judgments, select_judgments
+from prefjudge.core.judgments import Judgments, select_judgments, whole_choices
 from prefjudge.core.pools import Candidate, Contributions, Pools, find_rows, group_contributions
 from prefjudge.core.runs import Codes, Heads, JudgedRanks, Qrels, encode, select_labels
 
@@ -304,12 +304,23 @@ def carry_labels(qrels: Qrels, places: Mapping[str, Sequence[str]]) -> Qrels:
     return replace(qrels, docs=docs, query=qrels.query[like], doc=doc, grade=qrels.grade[like])
 
 
+def contradicting(qrels: Qrels, places: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
+    """Return the queries and new ids where labels meet that differ: `carry_labels` takes the higher one."""
+    met: dict[tuple[str, str], set[float]] = {}
+    columns = (qrels.query.tolist(), qrels.doc.tolist(), qrels.grade.tolist())
+    for query, doc, grade in zip(*columns, strict=True):
+        for place in places.get(qrels.docs[doc], ()):
+            met.setdefault((qrels.queries[query], place), set()).add(grade)
+    return [where for where, grades in met.items() if len(grades) > 1]
+
+
 def carry_votes(log: Judgments, places: Mapping[str, Sequence[str]]) -> Judgments:
     """Return the judgments whose two passages stand elsewhere in two; of copies the first by id stands."""
     docs = tuple(sorted({found[0] for doc in log.docs if (found := places.get(doc))}))
     code = encode([places[doc][0] if places.get(doc) else "" for doc in log.docs], docs)
     moved = replace(log, docs=docs, left=code[log.left], right=code[log.right])
-    return select_judgments(moved, (moved.left >= 0) & (moved.right >= 0) & (moved.left != moved.right))
+    there = (moved.left >= 0) & (moved.right >= 0) & (moved.left != moved.right)
+    return select_judgments(moved, whole_choices(moved, there))
 
 
 def _labels(qrels: Qrels, copies: Copies) -> dict[Candidate, float]:

@@ -134,6 +134,16 @@ def select_judgments(judgments: Judgments, keep: NDArray[np.bool_] | NDArray[np.
     )
 
 
+def whole_choices(judgments: Judgments, keep: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return what ``keep`` flags, but no part of a choice of which it leaves out a win, or two are one."""
+    if judgments.click is None:
+        return keep
+    wins = np.column_stack([judgments.click, judgments.query, judgments.left, judgments.right])
+    _, of, many = np.unique(wins, axis=0, return_inverse=True, return_counts=True)
+    torn = judgments.click[~keep | (many[of.ravel()] > 1)]
+    return keep & ((judgments.click < 0) | ~np.isin(judgments.click, torn))
+
+
 def one_of_each_choice(judgments: Judgments) -> NDArray[np.int64]:
     """Return the rows with one win of each choice out of several passages: no other is independent of it."""
     if judgments.click is None:

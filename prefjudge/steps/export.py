@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path, PurePath
 from typing import Annotated, Unpack
 
-from prefjudge.core.copies import Carried, Carrier, carry_labels, carry_votes
+from prefjudge.core.copies import Carried, Carrier, carry_labels, carry_votes, contradicting
 from prefjudge.core.judgments import Judgments, select_judgments
 from prefjudge.core.runs import Qrels
 from prefjudge.errors import InputError, StudyError, quoted
@@ -136,17 +136,21 @@ def export(
             moved = _Moved({doc: texts[doc] for doc in docs if doc in texts}, docs, texts_there)
             found = moved.exported(found)
         rows, click = list(form.rows(found)), found.log.click
-        if click is not None and len(rows) == len(found.log) and not form.of_answers:
+        numbered = click is not None and len(rows) == len(found.log) and not form.of_answers
+        if click is not None and numbered:
             rows = [{**row, "choice": of} for row, of in zip(rows, click.tolist(), strict=True)]
     _write(path, to, form, rows, rehearsal)
     notices = []
     if ties:
         notices.append(f"{to} has no ties: {many(ties, 'judgment is', 'judgments are')} left out")
     if click is not None and not form.of_answers:
-        notices.append(
+        notices += [
             "rows with the same number in `choice` are the wins of one choice out of several passages, which "
             "are no independent votes; -1 stands where two were compared"
-        )
+            if numbered
+            else "the wins of one choice out of several passages stand as votes, and are not independent",
+            "prefjudge import takes each of them for a vote; prefjudge release keeps choices whole",
+        ]
     if not found.log.sides and not form.of_answers:
         notices.append(
             "left and right may not be the sides on the screen: some votes were imported without sides"
@@ -237,6 +241,10 @@ def _file_carried(
         rows, before = len(log), len(held)
     else:
         found = carry_labels(held, moved.places())
+        if differ := contradicting(held, moved.places()):
+            what = many(len(differ), "passage has labels that differ", "passages have labels that differ")
+            query, doc = differ[0]
+            moved.notices.append(f"{what}, such as {doc!r} for query {query!r}: the higher one counts")
         write_qrels(out, found, fractions=True, rehearsal=rehearsal)
         rows, before = found.grade.size, held.grade.size
         if (unsure := carry_labels(held, moved.places(several=True))).grade.size:

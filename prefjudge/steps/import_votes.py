@@ -1,6 +1,7 @@
 """Makes votes that were collected elsewhere part of a study: with their workers, texts and kind."""
 
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -90,6 +91,8 @@ class VoteRow:
     choice: int
     worker: str
     vote_id: str | None
+    of: str = ""
+    """The choice out of several passages that it is a win of; empty where two were compared."""
 
     @property
     def pair(self) -> PairKey:
@@ -115,11 +118,20 @@ def rows_of(votes: Votes, made: Import) -> list[VoteRow]:
             choice=choice,
             worker=log.workers[worker] if worker >= 0 else "",
             vote_id=f"{votes.ids[place]} {made.criterion}".strip() if votes.ids else None,
+            of=f"{votes.assignments[place]} {log.queries[query]} {votes.chosen_from[place]}"
+            if votes.chosen_from and votes.chosen_from[place]
+            else "",
         )
         for place, (query, left, right, choice, worker) in enumerate(
             zip(*(column.tolist() for column in columns), strict=True)
         )
     ]
+
+
+def whole(rows: Sequence[VoteRow], kept: Sequence[bool]) -> list[VoteRow]:
+    """Return the votes that are kept, but no part of a choice: its wins are kept or left out together."""
+    torn = {row.of for row, keep in zip(rows, kept, strict=True) if row.of and not keep}
+    return [row for row, keep in zip(rows, kept, strict=True) if keep and row.of not in torn]
 
 
 def was_imported(db: Connection, made: Import) -> bool:
@@ -163,18 +175,21 @@ def without_repeats(
 ) -> list[VoteRow]:
     """Return the votes without those that an earlier file had, of which neither gives ids."""
     # A worker's vote is known by the pair and the choice, as often as the study has it. Of unknown workers
-    # nobody can tell a copy from somebody else's vote.
-    left, fresh, alike = dict(before), [], 0
+    # nobody can tell a copy from somebody else's vote. A choice is known by all its wins.
+    left, fresh, alike = Counter(before), [], 0
+    made: dict[str | int, list[VoteRow]] = {}
     for row in rows:
-        key = (row.pair, row.worker, row.for_first)
-        again = row.vote_id is None and left.get(key, 0) > 0
+        made.setdefault(row.of or row.place, []).append(row)
+    for of in made.values():
+        keys = [(row.pair, row.worker, row.for_first) for row in of]
+        again = all(row.vote_id is None and left[key] > 0 for row, key in zip(of, keys, strict=True))
         if again:
-            left[key] -= 1
-        if again and row.worker:
-            result.known += 1
+            left.subtract(keys)
+        if again and of[0].worker:
+            result.known += len(of)
         else:
-            alike += again
-            fresh.append(row)
+            alike += again * len(of)
+            fresh += of
     if len(fresh) < len(rows):
         said = many(len(rows) - len(fresh), "vote", "votes")
         result.notices.append(
@@ -247,15 +262,17 @@ def _in_pool(
             f"the first compares {rows[0].left!r} and {rows[0].right!r} for query {rows[0].query!r}",
             f"{way} Or make a new study without a pool: it gets one of what the votes are about.",
         )
-    inside = [row for row, count in zip(rows, known, strict=True) if count == 2]
-    outside = len(rows) - len(inside)
+    inside = whole(rows, [count == 2 for count in known]) if published else rows
+    outside = len(rows) - len(inside) if published else sum(count < 2 for count in known)
     if outside:
         what = "left out" if published else "these are now candidates too"
-        result.notices.append(f"{many(outside, 'vote')} about documents outside the study's pool: {what}")
-    if not published:
-        return rows
-    result.left_out += outside
+        said = f"{many(outside, 'vote')} about documents outside the study's pool: {what}"
+        result.notices.append(said + (_AS_A_WHOLE if published and any(row.of for row in rows) else ""))
+        result.left_out += outside if published else 0
     return inside
+
+
+_AS_A_WHOLE = "; a choice out of several is left out as a whole"
 
 
 def _of_candidates(rows: list[VoteRow], stand_in: Mapping[Candidate, str], result: Stored) -> list[VoteRow]:
@@ -270,10 +287,11 @@ def _of_candidates(rows: list[VoteRow], stand_in: Mapping[Candidate, str], resul
         )
         for row in rows
     ]
-    told = [row for row in named if row.left != row.right]
+    pairs = Counter((row.of, row.pair) for row in named if row.of)  # two of those shown may be one, too
+    told = whole(named, [row.left != row.right and pairs[row.of, row.pair] < 2 for row in named])
     if len(told) < len(named):
         what = f"{many(len(named) - len(told), 'vote')} between two copies of one text: left out"
-        result.notices.append(what)
+        result.notices.append(what + (_AS_A_WHOLE if pairs else ""))
         result.left_out += len(named) - len(told)
     return told
 

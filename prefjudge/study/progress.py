@@ -447,7 +447,8 @@ def lacking(study: "Study", stage: Stage, *, what: str = "", then: str = "", tar
     hidden = study.config.design.gold_per_hit
     with study.transaction(write=False) as db:
         target = target or current_target(db)
-        gold = len(load_gold_sets(db, study.config.hit.passages))
+        passages = study.config.hit.passages
+        gold, of_pairs = (len(load_gold_sets(db, each)) for each in (passages, 2))
         upcoming = _next_stage(db, target, stage, short_of_gold=gold < hidden)
         here = min(stage, upcoming)
         driven = load_setting(db, "strategy") is not None
@@ -457,7 +458,10 @@ def lacking(study: "Study", stage: Stage, *, what: str = "", then: str = "", tar
         told = {
             Stage.POOL: "no pairs to judge" if count_queries(db) else "no pool",
             Stage.TEXTS: "no texts to show" if not count_rows(db, "passages") else "not all texts to show",
-            Stage.GOLD: f"{many(gold, 'gold pair')} of the {hidden} that a HIT hides",
+            Stage.GOLD: f"{many(gold, 'gold pair')} of the {hidden} that a HIT hides"
+            if of_pairs < hidden
+            else f"{many(gold, 'gold question')} of {passages} passages (passages in [hit] of study.toml), "
+            f"where a HIT hides {hidden}",
             Stage.PUBLISHED: f"nothing published to {target}",
             Stage.JUDGED: "no judgments yet",
             Stage.ANSWERED: "no preference qrels yet",

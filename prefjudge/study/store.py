@@ -648,17 +648,14 @@ SHOWN = """(
     SELECT judgment_id, pair_id, worker_id, assignment_id FROM judgments
     UNION ALL
     SELECT c.judgment_id, t.pair_id, c.worker_id, c.assignment_id
-    FROM judgments c JOIN assignments o ON o.assignment_id = c.assignment_id
-    JOIN slots s ON s.hit_key = o.hit_key AND s.pair_id = c.pair_id
-    JOIN slots t ON t.hit_key = s.hit_key AND t.name = s.name
-    WHERE c.shown <> '' AND c.judgment_id = (
-        SELECT min(m.judgment_id) FROM judgments m
-        WHERE m.assignment_id = c.assignment_id AND m.query_id = c.query_id AND m.shown = c.shown
-    ) AND NOT EXISTS (
-        SELECT 1 FROM judgments n WHERE n.assignment_id = c.assignment_id AND n.pair_id = t.pair_id
-    )
+    FROM judgments c JOIN judgments m
+    ON m.assignment_id = c.assignment_id AND m.query_id = c.query_id AND m.shown = c.shown
+    JOIN pairs t ON t.query_id = c.query_id
+    AND t.doc_a = CASE WHEN c.choice > 0 THEN c.right_id ELSE c.left_id END
+    AND t.doc_b = CASE WHEN m.choice > 0 THEN m.right_id ELSE m.left_id END
+    WHERE c.shown <> ''
 )"""
-"""Each judgment, and each pair that a choice has shown and chosen neither of, as if it were its first win."""
+"""Each judgment, and each pair that a choice has shown and chosen neither of, as if it were a win of it."""
 SHOWN_VOTES = VOTES.replace("judgments j", f"{SHOWN} j")
 JUDGES = "count(DISTINCT CASE WHEN j.worker_id = '' THEN j.assignment_id ELSE j.worker_id END)"
 """How many judges a pair has: where an imported file names no worker, each vote is another's."""

@@ -17,10 +17,11 @@ from prefjudge import (
     run,
     work,
 )
+from prefjudge.cli.road import show_offer
 from prefjudge.core.judgments import passed_over
 from prefjudge.core.pools import Pools, candidates_of
 from prefjudge.database import Connection
-from prefjudge.errors import ConfigError, InputError
+from prefjudge.errors import ConfigError, InputError, StudyError
 from prefjudge.field.crowd import keep_marketplace_open
 from prefjudge.field.pay import lock_crowd
 from prefjudge.field.publish import Pages, eligibility, plan_batch
@@ -94,7 +95,9 @@ def test_a_question_of_several_passages_shows_every_pair_and_hides_gold_of_as_ma
         assert set(golden) <= {len(s.passages) for s in hit.slots if s.pair_id}
 
 
-def test_a_click_is_stored_as_its_wins_and_finds_the_best(three: Path, tmp_path: Path) -> None:
+def test_a_click_is_stored_as_its_wins_and_finds_the_best(
+    three: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert plan(three, trials=40).plans[0].assignments < 20, "half as many questions as pairs"
     judged(three)
     study = Study(three)
@@ -133,6 +136,8 @@ def test_a_click_is_stored_as_its_wins_and_finds_the_best(three: Path, tmp_path:
             back = load_judgments(db)
         assert sorted(back.worth.tolist()) == sorted(log.worth.tolist())  # type: ignore[union-attr]
         assert passed_over(back).shape == passed_over(log).shape
+    show_offer(publish(three, sandbox=True, dry_run=True))
+    assert "HITs      none to publish: no pair waits for votes" in capsys.readouterr().err
     sent = export(three, tmp_path / "votes.csv", to="evalica")
     assert "one choice out of several" in sent.notices[0]
     assert (tmp_path / "votes.csv").read_text().splitlines()[0].endswith(",choice")
@@ -224,6 +229,9 @@ def test_a_lost_store_is_recorded_again_from_the_pages(three: Path) -> None:
 def test_what_takes_two_passages_is_refused_with_more(three: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="decoys stand in pairs"):
         gold(three, suggest=0, decoys=COLLECTION / "collection.tsv")
+    edit(three, ("passages = 3", "passages = 5"))
+    with pytest.raises(StudyError, match=r"0 gold questions of 5 passages \(passages in \[hit\]"):
+        publish(three, sandbox=True, yes=True)
     edit(three, ("[design]\n", "[design]\nallow_ties = true\n"))
     with pytest.raises(ConfigError, match="asked of two passages only"):
         publish(three, sandbox=True, yes=True)

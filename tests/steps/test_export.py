@@ -224,6 +224,7 @@ def test_labels_get_the_ids_of_another_collection(tmp_path: Path, ending: str) -
     rows = ["q1 0 o1 1", "q1 0 o6 3", "q1 0 o2 0", "q1 0 o3 2", "q2 0 o4 1.5", "q2 0 o5 1", "q2 0 o7 1"]
     labels.write_bytes(ending.join([*rows, ""]).encode())
     out = tmp_path / "new.qrels"
+    differs = "2 passages have labels that differ, such as 'n1' for query 'q1': the higher one counts"
     found = export(labels, out, collection=tmp_path / "old.tsv", onto=tmp_path / "new.tsv")
     assert lines_of(out) == ["q1 Q0 n1 3", "q1 Q0 n9 3", "q1 Q0 n2 0", "q2 Q0 n5 1.5"]
     assert found.carried == {"same text": 2, "same words": 1, "inside": 1, "several": 1, "nowhere": 2}
@@ -232,6 +233,7 @@ def test_labels_get_the_ids_of_another_collection(tmp_path: Path, ending: str) -
         "o1\tsame text\tn1 n9", "o2\tsame words\tn2", "o3\tseveral\tn3 n4 n5"
     ]  # fmt: skip
     assert any("1 passage has no text to look for, such as 'o7'" in one for one in found.notices)
+    assert differs in found.notices
 
 
 def test_votes_get_the_ids_of_another_collection(tmp_path: Path) -> None:
@@ -241,7 +243,8 @@ def test_votes_get_the_ids_of_another_collection(tmp_path: Path) -> None:
     found = export(votes, out, collection=OLD, onto=NEW)
     assert lines_of(out) == ["q1 n1 n2 n2 ann", "q1 n5 n1 tie ben"]
     assert (found.rows, found.judgments, found.to) == (2, 5, "judgments")
-    votes.write_text("q1 o2 o1 o2 ann 7\nq1 o2 o4 o2 ann 7\nq1 o4 o6 o4 ben -\n")
+    torn = "q1 o2 o1 o2 ann 8\nq1 o2 o6 o2 ann 8\nq1 o2 o3 o2 ann 9\nq1 o2 o4 o2 ann 9\n"
+    votes.write_text(f"q1 o2 o1 o2 ann 7\nq1 o2 o4 o2 ann 7\nq1 o4 o6 o4 ben -\n{torn}")
     export(votes, out, collection=OLD, onto=NEW)
     assert lines_of(out) == ["q1 n2 n1 n2 ann 1", "q1 n2 n5 n2 ann 1", "q1 n5 n1 n5 ben -"]
 

@@ -386,11 +386,23 @@ def test_a_files_columns_are_told_once(tmp_path: Path) -> None:
         brought(tmp_path, content, map=["left=y,right=x"])
 
 
+def test_a_choice_is_known_by_all_its_wins(tmp_path: Path) -> None:
+    new(tmp_path)
+    brought(tmp_path, "q a b a w\n", "pair.txt")
+    choice = "q a b a w 1\nq a c a w 1\n"
+    assert brought(tmp_path, choice, "choice.txt").votes == 2, (
+        "though the worker judged one of its pairs before"
+    )
+    found = brought(tmp_path, f"{choice}q a b b w -\n", "again.txt")
+    assert (found.votes, found.known) == (1, 2)
+
+
 def test_votes_outside_the_pool_of_runs_are_left_out_once_it_is_published(tmp_path: Path) -> None:
     study = new(tmp_path)
     pool_demo(study)
     with Study(study).transaction() as db:
         ((query, a, b),) = db.execute("SELECT query_id, doc_a, doc_b FROM pairs WHERE pair_id = 1")
+        third = db.value("SELECT max(doc_b) FROM pairs WHERE query_id = :query", query=query)
     with pytest.raises(StudyError, match="none of the 1 vote is about a document of"):
         brought(tmp_path, "q d1 d2 d1\n", "other.txt")
     found = brought(tmp_path, f"{query} {a} {b} {a}\n{query} {a} elsewhere {a}\n", "votes.txt")
@@ -402,8 +414,17 @@ def test_votes_outside_the_pool_of_runs_are_left_out_once_it_is_published(tmp_pa
             "INSERT INTO hits (hit_key, batch, number, target, assignments, reward_cents, layouts, status, "
             "published) VALUES ('one', 1, 1, 'sandbox', 1, 1, '[]', 'open', 1.0)"
         )
+    before = status(study).waiting
     found = brought(tmp_path, f"{query} {b} {a} {b}\n{query} {b} further {b}\n", "more.txt")
     assert (found.votes, found.left_out) == (1, 1)
+    chosen = [
+        f"{query} {a} {b} {a} w {n}\n{query} {a} {c} {a} w {n}\n" for n, c in ((1, third), (2, "further"))
+    ]
+    found = brought(tmp_path, "".join(chosen), "choices.txt")
+    assert (found.votes, found.left_out, status(study).waiting) == (2, 2, before - 2)
+    assert any(
+        "2 votes about documents outside the study's pool: left out; a choice" in n for n in found.notices
+    )
     with pytest.raises(StudyError, match="none of the 1 vote is about two documents"):
         brought(tmp_path, f"{query} {a} other {a}\n", "outside.txt")
     (tmp_path / "run").write_text("q01 Q0 p1 1 2 r\n")
