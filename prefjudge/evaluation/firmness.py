@@ -342,6 +342,10 @@ class _Again:
             query=which.astype(np.int32),
             choice=np.where(hit, -copy.choice, copy.choice).astype(np.int8) if turned else copy.choice,
         )
+        if copy.click is not None:  # each copy has choices of its own
+            keys = which.astype(np.int64) * (int(copy.click.max(initial=0)) + 1) + copy.click
+            own = np.unique(keys, return_inverse=True)[1].astype(np.int32)
+            copy = replace(copy, click=np.where(copy.click < 0, np.int32(-1), own))
         copy = copy if turned else select_judgments(copy, ~hit)
         pools = votes.pools and _copied_pools(votes.pools, judgments.queries, query, copy.queries)
         asked = votes.asked and _copied_pairs(votes.asked, judgments.queries, query, copy.queries)
