@@ -637,6 +637,7 @@ def remarks_table(rows: Sequence[Mapping[str, Cell]]) -> Table:
         "query": Column(),
         "doc_a": Column(head="passage", priority=3),
         "doc_b": Column(head="against", priority=3),
+        "others": Column(head="and", priority=3),
         "unable": Column(head="could not judge", priority=2),
         "comment": Column(),
     }

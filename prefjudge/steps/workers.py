@@ -322,13 +322,15 @@ class WorkerRow:
 class RemarkRow:
     """What a worker said of a pair, or of a whole HIT, where ``query`` is empty.
 
-    ``unable`` says why the worker could not judge the pair, and is empty where it was judged.
+    ``unable`` says why the worker could not judge the pair, and is empty where it was judged. Of a question
+    of several passages ``others`` are those beside the two, between blanks.
     """
 
     worker: str
     query: str
     doc_a: str
     doc_b: str
+    others: str
     unable: str
     comment: str
 
@@ -521,6 +523,7 @@ def examine_workers(
                 query=one.query_id,
                 doc_a=one.doc_a,
                 doc_b=one.doc_b,
+                others=one.others,
                 unable=one.unable,
                 comment=one.comment,
             )

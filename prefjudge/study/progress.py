@@ -5,7 +5,7 @@ Everything is counted at one target: the given one, or else the one whose work i
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
@@ -51,13 +51,18 @@ class Remark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoggedRemark:
-    """A remark with its worker and its pair; ``query_id`` is empty where it is on the whole HIT."""
+    """A remark with its worker and its pair; ``query_id`` is empty where it is on the whole HIT.
+
+    Of a question of several passages ``others`` are those beside the two, between blanks.
+    """
 
     assignment_id: str
     worker_id: str
+    slot: int
     query_id: str
     doc_a: str
     doc_b: str
+    others: str
     unable: str
     comment: str
 
@@ -69,14 +74,29 @@ def save_remarks(db: Connection, assignment_id: str, remarks: Sequence[Remark]) 
 
 def load_remarks(db: Connection) -> list[LoggedRemark]:
     """Return the remarks at the study's target, but those on gold pairs, which stay hidden."""
-    return db.records(
+    more: dict[tuple[str, int], list[str]] = {}
+    sql = (
+        "SELECT r.assignment_id, r.slot, p.doc_a, p.doc_b "
+        "FROM remarks r JOIN assignments a USING (assignment_id) "
+        "JOIN slots s ON s.hit_key = a.hit_key AND s.slot = r.slot "
+        "JOIN slots t ON t.hit_key = s.hit_key AND t.name = s.name JOIN pairs p ON p.pair_id = t.pair_id"
+    )
+    for assignment, slot, *docs in db.execute(sql):
+        more.setdefault((assignment, slot), []).extend(docs)
+    found = db.records(
         LoggedRemark,
-        "SELECT r.assignment_id, a.worker_id, coalesce(p.query_id, ''), coalesce(p.doc_a, ''), "
-        "coalesce(p.doc_b, ''), r.unable, r.comment FROM remarks r JOIN assignments a USING (assignment_id) "
-        f"JOIN hits h USING (hit_key) LEFT JOIN pairs p USING (pair_id) WHERE {COUNTED} "
+        "SELECT r.assignment_id, a.worker_id, r.slot, coalesce(p.query_id, ''), coalesce(p.doc_a, ''), "
+        "coalesce(p.doc_b, ''), '', r.unable, r.comment FROM remarks r JOIN assignments a "
+        f"USING (assignment_id) JOIN hits h USING (hit_key) LEFT JOIN pairs p USING (pair_id) "
+        f"WHERE {COUNTED} "
         f"AND (p.pair_id IS NOT NULL OR r.slot = {WHOLE_HIT}) ORDER BY a.submitted, r.assignment_id, r.slot",
         target=current_target(db),
     )
+    return [
+        replace(one, others=" ".join(sorted({*docs} - {one.doc_a, one.doc_b})))
+        for one in found
+        for docs in [more.get((one.assignment_id, one.slot), [])]
+    ]
 
 
 def count_unjudgeable(db: Connection) -> int:

@@ -32,7 +32,7 @@ from prefjudge.study.assignments import StudyAssignment, StudyJudgment, load_jud
 from prefjudge.study.hits import load_hits
 from prefjudge.study.people import Judge
 from prefjudge.study.pools import load_pools
-from prefjudge.study.progress import Remark, save_remarks, waiting_pairs
+from prefjudge.study.progress import Remark, load_remarks, save_remarks, waiting_pairs
 from prefjudge.study.store import Study
 from tests.steps.conftest import COLLECTION, edit, let_all_work_at_once, pool_demo
 
@@ -191,6 +191,8 @@ def test_what_too_many_cannot_judge_is_asked_no_more(three: Path) -> None:
         before = {row[0] for row in waiting_pairs(db, "sandbox")}
         _cannot(db, hit.hit_key, place, hit.slots[place].pair_id)
         after = {row[0] for row in waiting_pairs(db, "sandbox")}
+        remark = load_remarks(db)[0]
+    assert len({remark.doc_a, remark.doc_b, *remark.others.split()}) == 3, "all passages that it is on"
     assert before - after == pairs, "the question as a whole"
 
 

@@ -49,7 +49,7 @@ _CHOSEN = dict.fromkeys(
     ("prompt", "chosen", "rejected", "query_id", "chosen_id", "rejected_id", "worker"), "Text"
 )
 _SAID = dict.fromkeys(("model", "judge", "query", "a", "b", "a_first", "b_first"), "Text")
-_REMARKED = dict.fromkeys(("assignment", "worker", "query", "a", "b", "unable", "comment"), "Text")
+_REMARKED = dict.fromkeys(("assignment", "worker", "query", "a", "b", "others", "unable", "comment"), "Text")
 _LIKELY = {"query": "Text", "doc": "Text", "p_best": "Float", "loss": "Float"}
 _TOURNAMENT = dict.fromkeys(("query_id", "rule", "status"), "Text")
 TABLES: Mapping[str, Mapping[str, str]] = {

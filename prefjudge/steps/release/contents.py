@@ -211,6 +211,7 @@ class PrivateRows:
             "query": said.query_id or None,
             "a": said.doc_a or None,
             "b": said.doc_b or None,
+            "others": said.others or None,
             "unable": said.unable or None,
             "comment": self._words.without_names(said.comment) or None,
         }
