@@ -179,6 +179,7 @@ def test_a_few_who_vote_most_are_contested_where_others_do_not_foretell_them(vot
     (said, *_) = replace(summary, contested=("w 1; ls", "w2")).words
     assert said.endswith("see prefjudge workers, and resolve --without 'w 1; ls' --without w2")
     assert find_contested(replace(log, gold=gang(share=0.6, right=0.5, votes=votes).gold)) == ()
+    assert set(find_contested(replace(log, gold=gang(share=0.6, right=0.95, votes=votes).gold))) == set(few)
     rng = np.random.default_rng(0)
     for _ in range(5):  # people of one mind, six of whom cast three of five votes
         clean = gang(share=0.0, right=0.5, votes=votes)

@@ -328,39 +328,42 @@ def _redrawn(chances: Floats, trust: float, times: int, rng: np.random.Generator
 
 # Contested votes: a few who vote most, by what the others' votes do not foretell.
 
-_FEW, _SPLITS, _FORETOLD = 0.4, 6, 0.55
+_FEW, _SPLITS, _FORETOLD, _READS = 0.4, 6, 0.65, 0.8
 
 
 @_one_blas_thread
 def find_contested(judgments: Judgments, *, pools: Pools | None = None) -> tuple[str, ...]:
-    """Return the few who cast half of the votes, where others foretell theirs far less than votes do others.
+    """Return the few who cast half of the votes, where these and the others' foretell each other too little.
 
     Votes that some shared rule casts are of one mind by themselves, and so taken for the truth.
     """
     cast = np.bincount(judgments.worker + 1, minlength=1 + len(judgments.workers))[1:]
     order = np.argsort(-cast, kind="stable")
     few = order[: 1 + int(np.searchsorted(np.cumsum(cast[order]), cast.sum() / 2.0))]
-    met = 0 if judgments.gold is None else cast[judgments.gold.sum(axis=0) > 0].sum()
-    if not len(judgments) or few.size > _FEW * np.count_nonzero(cast) or 2 * met >= cast.sum():
+    right, missed = (0, 0) if judgments.gold is None else judgments.gold[:, few].sum(axis=1)
+    known = missed > (1.0 - _READS) * (right + missed)  # gold tells that they do not read, and bounds them
+    if not len(judgments) or few.size > _FEW * np.count_nonzero(cast) or known:
         return ()
     rows = 2 * len(judgments) + (0 if pools is None else pools.query.size) + 1
     (block,) = tournaments(judgments, pools=pools, block_rows=rows)
 
     def foretold(some: NDArray[np.bool_]) -> float:
-        """Return how far beyond chance the strengths by the other votes foretell these."""
+        """Return how far beyond chance the strengths by these votes foretell the others, and the reverse."""
         columns = ("left", "right", "choice", "strength", "worker", "worth", "click")
-        of = {name: getattr(block, name) for name in columns}
-        rest = replace(block, **{name: each[~some] for name, each in of.items() if each is not None})
-        worth = np.zeros(block.doc.size)
-        for stack in vote_matrices(rest, ties=0.5, cells=1 << 20):
-            worth[stack.rows] = fit_strengths(stack.votes, scale=1.0).mean
-        return float(np.mean((np.sign(worth[block.left] - worth[block.right]) * block.choice)[some]))
+        of, agrees = {name: getattr(block, name) for name in columns}, np.zeros(some.size)
+        for part in (some, ~some):
+            rest = replace(block, **{name: each[~part] for name, each in of.items() if each is not None})
+            worth = np.zeros(block.doc.size)
+            for stack in vote_matrices(rest, ties=0.5, cells=1 << 20):
+                worth[stack.rows] = fit_strengths(stack.votes, scale=1.0).mean
+            agrees[part] = (np.sign(worth[block.left] - worth[block.right]) * block.choice)[part]
+        return float(agrees.mean())
 
     theirs, rng = np.isin(block.worker, few), np.random.default_rng(0)
     if not theirs.any():
         return ()
     usual, found = np.mean([foretold(rng.permutation(theirs)) for _ in range(_SPLITS)]), foretold(theirs)
-    if found >= _FORETOLD * usual or usual - found <= 2.0 / np.sqrt(theirs.sum()):
+    if found >= _FORETOLD * usual or usual - found <= 2.0 / np.sqrt(theirs.size):
         return ()
     return tuple(judgments.workers[code] for code in few.tolist())
 
@@ -480,7 +483,7 @@ class ConfidenceSummary:
         if not self.contested or self.shortcuts:
             return []
         return [
-            "do not trust these answers yet: no gold tells who is right, and the votes of others hardly "
+            "do not trust these answers yet: gold does not tell who is right, and the votes of others hardly "
             f"foretell those of the {many(len(self.contested), 'worker')} who cast half of them: see "
             f"prefjudge workers{leave_out(self.contested)}"
         ]
