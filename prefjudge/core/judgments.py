@@ -83,7 +83,7 @@ class Judgments:
         """What each is worth, shape (n,), where not all are worth one vote.
 
         Two passages tell a bit at most, ``k`` passages log2(k): so many votes the ``k - 1`` wins of a choice
-        share, which are one answer. In full they would make P(best) far too sure.
+        share, which are one answer, where votes are counted. For P(best) a choice is one event.
         """
         return None if self.click is None else worth_of_wins(self.click)
 
