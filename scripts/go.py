@@ -99,7 +99,9 @@ def main() -> int:
     verb, rest = sys.argv[1], sys.argv[2:]
     if verb == "demo":
         install("")
-        return subprocess.call([BIN / "prefjudge", "demo", *rest])
+        code = subprocess.call([BIN / "prefjudge", "demo", *rest])
+        print(f"To type prefjudge yourself in this shell: . {BIN / 'activate'}")
+        return code
     install(os.environ.get("PREFJUDGE_EXTRA", "test"))
     return subprocess.call([PYTHON, ROOT / "scripts" / "check", *rest])
 

@@ -8,6 +8,7 @@ import sys
 import warnings
 from contextlib import suppress
 from io import TextIOWrapper
+from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -91,6 +92,8 @@ def _misused(error: Any) -> None:
         what, near = f"no verb {typed[1]}", get_close_matches(typed[1], known, 2, _NEAR)
     elif typed := re.match(r"Got unexpected extra argument\S* \((.*)\)", what):
         what = f"too many arguments: {typed[1]}"
+        if Path(typed[1].split()[0]).exists() and any("--runs" in one.opts for one in ctx.command.params):
+            near = ["--runs FILE --qrels FILE"]
     meant = f"Did you mean {' or '.join(near)}? " if near else ""
     if what:  # nothing was typed, and help was printed
         complain(PrefjudgeError(what[:1].lower() + what[1:], f"{meant}See: prefjudge {verb}--help"))

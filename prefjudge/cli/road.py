@@ -200,7 +200,7 @@ def gold(result: "GoldResult", *, study: Path, accept: bool) -> None:
         agreed = f", {result.agreed} of them pairs on which at least five agreed" if result.agreed else ""
         say(f"wrote {many(result.suggested, 'suggestion')} to {result.file}{agreed}")
     if result.lexical is not None:
-        say(f"matching the question's words alone gets {result.lexical:.0%} of them right; 50% would be best")
+        say(f"by the question's words alone one gets {result.lexical:.0%} of them right; 50% would be best")
     if accept:
         withdrew = f", withdrew {result.withdrawn} that the file does not have" if result.withdrawn else ""
         say(f"accepted {result.accepted}{withdrew}; the study has {many(result.gold, 'gold pair')}")
@@ -609,13 +609,17 @@ def score(
     details: Details = False,
 ) -> None:
     """Print the board and how sure it is; or all boards, their correlation and what else was asked for."""
+    from prefjudge.study.pools import has_runs
+
     asked = health or (per_query and not result.out)  # which are lists as long as the input
     if not briefly(result, details or asked or format != "terminal"):
         _show_scores(result, per_query=per_query, format=format)
     if result.out:
         say(f"wrote {', '.join(result.out)}")
     if study is not None:
-        say(f"next: prefjudge report {quoted(study)}")
+        with opened(study).transaction(write=False) as db:
+            given = "" if has_runs(db) else ", with the same --runs and --qrels"
+        say(f"next: prefjudge report {quoted(study)}{given}")
 
 
 def _show_scores(result: "ScoreResult", *, per_query: bool, format: str) -> None:
@@ -643,15 +647,18 @@ def status(result: "StatusResult", *, study: Path, details: Details = False) -> 
     most = sys.maxsize if details else _SHOWN
     barred = _say_held(result.barred)
     _say_sureness(result)
-    hits = ", ".join(f"{count} {state}" for state, count in result.hits.items()) or "none"
+    hits = ", ".join(f"{count} {state}" for state, count in result.hits.items())
     queries, pairs = many(result.queries, "query"), many(result.pairs, "pair")
     say(f"pool         {queries}, {pairs}, {many(result.gold, 'gold pair')}")
-    say(f"HITs         {hits}{f', of which {result.expired:,} are past their time' * bool(result.expired)}")
-    say(f"assignments  {result.assignments:,}")
-    for verdict, count in result.verdicts.items():
-        say(f"  {count:>5,} {verdict}")
+    if hits:  # a study of imported votes has none
+        late = f", of which {result.expired:,} are past their time" if result.expired else ""
+        say(f"HITs         {hits}{late}")
+        say(f"assignments  {result.assignments:,}")
+        for verdict, count in result.verdicts.items():
+            say(f"  {count:>5,} {verdict}")
     say(f"judgments    {result.judgments:,} count, {result.dropped_judgments:,} dropped")
-    say(f"waiting      {many(result.waiting, 'pair')} without a HIT")
+    if hits or result.waiting:
+        say(f"waiting      {many(result.waiting, 'pair')} without a HIT")
     if result.unjudgeable:
         say(f"given up     {many(result.unjudgeable, 'pair')} that three workers could not judge")
     for worker, reason in list(barred.items())[:most]:

@@ -104,8 +104,11 @@ def try_it(
     """
     given = {"runs": several(runs), "queries": queries, "collection": collection}
     if any(given.values()) and not all(given.values()):
-        lacking = ", ".join(f"--{name}" for name, value in given.items() if not value)
-        raise InputError(f"{lacking} is missing", "Give runs, queries and a collection, or none of them.")
+        lacking = " and ".join(f"--{name}" for name, value in given.items() if not value)
+        raise InputError(
+            f"without {lacking} there is nothing to show",
+            "Give runs, queries and a collection, or none of them.",
+        )
     home = new_folder(as_folder(folder), FOLDER)
     study = home / "study"
     with ExitStack() as unjudged:

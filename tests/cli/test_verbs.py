@@ -67,6 +67,7 @@ def test_most_wins_gives_exactly_the_published_lists(data_dir: Path, tmp_path: P
             "error: no option --qrel\n  Did you mean --qrels? See: prefjudge score --help\n",
         ),
         (["plan", "a", "b"], "error: too many arguments: b\n  See: prefjudge plan --help\n"),
+        (["score", "a", "."], "error: too many arguments: .\n  Did you mean --runs FILE --qrels FILE?"),
         (["judge"], "error: missing argument 'STUDY'\n  See: prefjudge judge --help\n"),
         (["--help", "nothing"], "error: no group nothing\n  There are start, road,"),
         (["init", "new", "--config", "mine"], "invalid value for '--config': 'mine' is not one of"),

@@ -471,6 +471,10 @@ def test_runs_that_are_not_there_or_not_the_study_s_are_named(driven: Path, tmp_
     (tmp_path / "other.txt").write_text("q1 Q0 d1 1 1.0 other\n")
     with pytest.raises(InputError, match=f"among those that may be shown, such as {RUNS[0].stem}"):
         report(driven, site=tmp_path / "site", runs=[tmp_path / "other.txt"])
+    (tmp_path / "votes.txt").write_text("q1 d1 d2 d1\n")
+    import_votes(tmp_path / "votes", tmp_path / "votes.txt")
+    with pytest.raises(InputError, match="votes has no runs, and a site shows"):
+        report(tmp_path / "votes", site=tmp_path / "site", runs=[tmp_path / "other.txt"])
     assert not (tmp_path / "site").exists()
 
 

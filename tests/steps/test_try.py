@@ -60,7 +60,7 @@ def test_whose_work_would_be_dropped_hears_why(tmp_path: Path, monkeypatch: pyte
 
 
 def test_runs_without_texts_are_refused_before_anything_is_made(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="--queries, --collection is missing"):
+    with pytest.raises(InputError, match="without --queries and --collection there"):
         try_it(tmp_path / "try", runs=RUNS)
     assert not (tmp_path / "try").exists()
 

@@ -432,7 +432,7 @@ class ConfidenceSummary:
             return (*doubts, "no query has a winner yet")
         words = [
             *doubts,
-            f"winners are the best with a probability of {chance_text(self.mean)} on average"
+            f"a winner is the best with a probability of {chance_text(self.mean)} on average"
             f"{self._words_on_shapes()} ({self.at_80:,} with 0.8 or more{self._words_on_lone()}); "
             f"{self._words_on_error()}",
         ]
@@ -492,8 +492,8 @@ class ConfidenceSummary:
         if self.mean - self.mean_low < _CLOSE:
             return ""
         return (
-            f", or {chance_text(self.mean_low)} to {chance_text(self.mean_high)}, as votes hardly tell "
-            "whether answers form classes or are equal"
+            f", or {chance_text(self.mean_low)} to {chance_text(self.mean_high)}, as the votes hardly show "
+            "whether one answer stands out"
         )
 
     def _words_on_lone(self) -> str:
@@ -508,7 +508,7 @@ class ConfidenceSummary:
                 "usually show"
             )
         return (
-            f"the judgments suggest that {self.error:.0%} of votes on a random pair are wrong "
+            f"about {self.error:.0%} of votes on a random pair are wrong "
             f"({self.error_low:.0%} to {self.error_high:.0%})"
         )
 

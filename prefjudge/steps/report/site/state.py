@@ -13,7 +13,7 @@ from prefjudge.core.pools import Candidate, candidates_of
 from prefjudge.core.resolving.confidence import ConfidenceSummary, resolved_queries
 from prefjudge.core.resolving.resolutions import Resolution
 from prefjudge.core.runs import Heads, JudgedRanks, Qrels
-from prefjudge.errors import InputError, StudyError
+from prefjudge.errors import InputError, StudyError, quoted
 from prefjudge.evaluation.boards import Board, label_board
 from prefjudge.evaluation.correlation import RankCorrelation
 from prefjudge.evaluation.measures.placings import relabel, union_documents
@@ -73,6 +73,11 @@ def find_entries(study: Study, given: Sequence[str | Path], today: date, notices
         name = places.get(str(path.resolve()), told.run)
         found.setdefault(name, replace(told, run=name, submitted=told.submitted or day_of(name)))
     names = {one.name for one in inputs}
+    if not names:
+        raise InputError(
+            f"{study.folder} has no runs, and a site shows a study's own",
+            f"Add them: prefjudge pool {quoted(study.folder)} --runs 'runs/*' --qrels FILE",
+        )
     aside = {
         name
         for name, one in found.items()
@@ -81,9 +86,8 @@ def find_entries(study: Study, given: Sequence[str | Path], today: date, notices
     public = {name: one for name, one in sorted(found.items()) if name not in aside}
     shown = {name: one for name, one in public.items() if name in names}
     if not shown:
-        such = f", such as {min(names)}" if names else ""
         raise InputError(
-            f"no run of the study is among those that may be shown{such}",
+            f"no run of the study is among those that may be shown, such as {min(names)}",
             "Name the files or the folder of its runs: --runs FOLDER. Runs are recognized by path, "
             "metadata, tag or file name.",
         )
