@@ -1,13 +1,10 @@
 """LaTeX that a real TeX compiles, whatever run tags contain."""
 
-import shutil
-import subprocess
-from pathlib import Path
-
 import pytest
 
 from prefjudge.show.cells import Bold, Column, Table
-from prefjudge.show.tables import LONG, escape_latex, to_latex
+from prefjudge.show.tables import COLUMN, LONG, TEXT, escape_latex, to_latex
+from tests.render.tex import TEX, overfull
 
 TAGS = (
     r"all_of%them&$#{}~^\ ",
@@ -70,35 +67,11 @@ def test_it_names_the_packages_and_its_notes_are_sentences() -> None:
     assert "{booktabs,longtable,textcomp}" in to_latex(table(LONG + 1)).splitlines()[0]
 
 
-def test_a_real_tex_compiles_it(tmp_path: Path) -> None:
-    tex = shutil.which("pdflatex")
-    if tex is None:
-        pytest.skip("there is no pdflatex here")
-    for package in ("booktabs", "longtable", "textcomp"):
-        found = subprocess.run(["kpsewhich", f"{package}.sty"], capture_output=True, check=False)
-        if found.returncode:
-            pytest.skip(f"this TeX has no {package}")
-    text = "\n".join(
-        [
-            r"\documentclass{article}",
-            r"\textwidth=6.5in",
-            r"\usepackage{booktabs,longtable,textcomp}",
-            r"\begin{document}",
-            to_latex(table(5)),
-            to_latex(table(2 * LONG)),
-            to_latex(matrix(12)),
-            to_latex(matrix(2 * LONG)),
-            r"\end{document}",
-        ]
+@pytest.mark.skipif(TEX is None, reason="there is no pdflatex with booktabs here")
+def test_a_real_tex_sets_it() -> None:
+    hostile = overfull([to_latex(table(5)), to_latex(table(2 * LONG))], COLUMN, TEXT)
+    assert [one for one in hostile if not one.startswith("Overfull")] == [], (
+        "a tag of 300 letters fits nowhere"
     )
-    (tmp_path / "board.tex").write_text(text, encoding="utf-8")
-    done = subprocess.run(
-        [tex, "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "board.tex"],
-        cwd=tmp_path,
-        capture_output=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout.decode(errors="replace")[-3_000:]
-    assert (tmp_path / "board.pdf").stat().st_size > 1_000
-    assert b"LaTeX Error" not in done.stdout
-    assert b"Missing character" not in (tmp_path / "board.log").read_bytes()
+    assert overfull([to_latex(matrix(12)), to_latex(matrix(2 * LONG))], COLUMN, TEXT) == []
+    assert "Overfull" in overfull([to_latex(matrix(12), column=TEXT)], COLUMN, TEXT)[0], "so it can fail"

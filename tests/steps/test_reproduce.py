@@ -23,6 +23,7 @@ from prefjudge.steps.reproduce.papers import PAPERS, Exhibit, Paper, load_paper
 from prefjudge.study.imports import save_votes
 from prefjudge.study.pools import load_pairs_by_number
 from prefjudge.study.store import Study
+from tests.render.tex import overfull
 from tests.steps.conftest import COLLECTION
 
 RUNS, QRELS = COLLECTION / "runs", COLLECTION / "qrels.txt"
@@ -169,54 +170,6 @@ def _table(path: Path) -> list[dict[str, str]]:
         return [*csv.DictReader(file)]
 
 
-def afm(name: str) -> dict[str, float]:
-    """Return how wide the letters of a PostScript font are, in thousandths of its size."""
-    from matplotlib import get_data_path
-
-    text = (Path(get_data_path()) / "fonts" / "afm" / name).read_text(encoding="latin-1")
-    widths = re.findall(r"^C -?\d+ ; WX ([\d.]+) ; N (\w+) ;", text, re.MULTILINE)
-    return {name: float(width) for width, name in widths}
-
-
-NAMED = {
-    ".": "period", "%": "percent", "-": "hyphen", "(": "parenleft", "@": "at", " ": "space", ",": "comma",
-    ":": "colon", "$": "dollar", "/": "slash", ")": "parenright",
-}  # fmt: skip
-DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
-GLYPHS = {**NAMED, **{str(digit): name for digit, name in enumerate(DIGITS)}}
-SIZES = {r"\small": 9, r"\footnotesize": 8, r"\scriptsize": 7}
-
-
-def width_of(tex: str, font: dict[str, float]) -> float:
-    """Set a table's rows in a font: how wide is it, in points, without what scales it?"""
-    size = next((points for name, points in SIZES.items() if name in tex), 10)
-    space = float((re.findall(r"tabcolsep}{([\d.]+)pt", tex) or ["6"])[0])
-    kind = "longtable" if "longtable}" in tex else "tabular"
-    body = tex.partition(rf"\begin{{{kind}}}")[2].partition(rf"\end{{{kind}}}")[0]
-    widths: dict[int, float] = {}
-    for row in re.split(r" \\\\\n", body.partition("\\toprule\n")[2]):
-        for place, cell in enumerate(row.replace("\\midrule\n", "").split(" & ")):
-            words = re.sub(r"\\shortstack\[.\]{(.*)}$", r"\1", cell)
-            for line in words.split(r" \\ "):
-                plain = re.sub(r"\\textbf{(.*?)}|\\\((.*?)\\\)|\\textless{}", r"\1-", line).replace("\\", "")
-                points = sum(font.get(GLYPHS.get(one, one), 500.0) for one in plain) * size / 1000
-                widths[place] = max(widths.get(place, 0.0), points)
-    broken = [float(one) for one in re.findall(r"p{(\d+)pt}", body.partition("\n")[0])]
-    plain = sorted(widths.values())[: len(widths) - len(broken)]
-    return sum(plain) + sum(broken) + 2 * space * len(widths)
-
-
-def overfull(path: Path, paper: Paper) -> list[str]:
-    """Say in which of two fonts a table does not fit its page, with what may be scaled by a fifth."""
-    tex = path.read_text()
-    room = paper.text if r"\begin{table*}" in tex else paper.column
-    most = (1.2 if "resizebox" in tex else 1) * room
-    fonts = ("cmr10.afm", "ptmr8a.afm")
-    return [
-        f"{path.name} {font}: {wide:.0f} pt" for font in fonts if (wide := width_of(tex, afm(font))) > most
-    ]
-
-
 @pytest.mark.parametrize("paper", [*map(load_paper, GIVEN)], ids=lambda paper: paper.name)
 def test_every_table_and_figure_is_made(paper: Paper, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(home)
@@ -234,7 +187,7 @@ def test_every_table_and_figure_is_made(paper: Paper, home: Path, monkeypatch: p
         assert all(file.startswith(stem) for file in one.files)
         assert all((folder / file).stat().st_size for file in one.files)
         assert one.files or one.name in impossible
-    assert [said for path in folder.glob("*.tex") for said in overfull(path, paper)] == []
+    assert overfull([path.read_text() for path in folder.glob("*.tex")], paper.column, paper.text) == []
     page = Path(found.index).read_text(encoding="utf-8")
     places = [page.index(f">{one.name}</h3>") for one in found.exhibits]
     assert places == sorted(places)
