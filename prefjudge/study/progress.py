@@ -275,10 +275,11 @@ def newest_time(db: Connection) -> float:
 
 
 UNJUDGEABLE = f"""
-SELECT t.pair_id FROM remarks r JOIN assignments a USING (assignment_id) JOIN hits h USING (hit_key)
+SELECT t.pair_id FROM remarks r CROSS JOIN assignments a JOIN hits h USING (hit_key)
 JOIN slots s ON s.hit_key = a.hit_key AND s.slot = r.slot
 JOIN slots t ON t.hit_key = s.hit_key AND t.name = s.name
-WHERE r.unable <> '' AND r.pair_id IS NOT NULL AND a.verdict = 'kept' AND {COUNTED}
+WHERE r.assignment_id = a.assignment_id AND r.unable <> '' AND r.pair_id IS NOT NULL AND a.verdict = 'kept'
+AND {COUNTED}
 AND NOT EXISTS (SELECT 1 FROM barred b WHERE b.target = h.target AND b.worker_id = a.worker_id)
 AND (SELECT sum(o.answered) FROM assignments o WHERE o.worker_id = a.worker_id) >= 3 *
 (SELECT count(*) FROM assignments o JOIN remarks q USING (assignment_id)

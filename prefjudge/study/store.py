@@ -649,13 +649,14 @@ SHOWN = """(
     UNION ALL
     SELECT c.judgment_id, t.pair_id, c.worker_id, c.assignment_id
     FROM judgments c JOIN judgments m
-    ON m.assignment_id = c.assignment_id AND m.query_id = c.query_id AND m.shown = c.shown
+    ON m.query_id = c.query_id AND m.shown = c.shown AND m.assignment_id || '' = c.assignment_id
     JOIN pairs t ON t.query_id = c.query_id
     AND t.doc_a = CASE WHEN c.choice > 0 THEN c.right_id ELSE c.left_id END
     AND t.doc_b = CASE WHEN m.choice > 0 THEN m.right_id ELSE m.left_id END
     WHERE c.shown <> ''
 )"""
 """Each judgment, and each pair that a choice has shown and chosen neither of, as if it were a win of it."""
+# SQLite would look for the other wins of a choice among all votes of its assignment, but for the || there.
 SHOWN_VOTES = VOTES.replace("judgments j", f"{SHOWN} j")
 JUDGES = "count(DISTINCT CASE WHEN j.worker_id = '' THEN j.assignment_id ELSE j.worker_id END)"
 """How many judges a pair has: where an imported file names no worker, each vote is another's."""

@@ -24,7 +24,7 @@ from prefjudge.steps.import_votes import ImportResult
 from prefjudge.study.answers import last_version
 from prefjudge.study.assignments import load_judgments
 from prefjudge.study.imports import save_votes, sides_known
-from prefjudge.study.progress import count_judgments, find_impossible
+from prefjudge.study.progress import count_judgments, find_impossible, waiting_pairs
 from prefjudge.study.store import (
     LIVE,
     SANDBOX,
@@ -658,7 +658,28 @@ def test_nothing_is_said_of_sides_that_imported_votes_do_not_tell(tmp_path: Path
     found = workers(tmp_path / "study")
     assert math.isnan(found.left_rate)
     assert math.isnan(found.left_p)
-    assert {(one.left_rate, one.left_p, one.left_when_guessing) for one in found.workers} == {(None,) * 3}
+    assert {(one.left_rate, one.left_p) for one in found.workers} == {(None,) * 2}
     assert "The left won" not in " ".join(found.tables()[0].notes)
     assert found.signs == ()
     assert any("sides" in notice for notice in found.notices)
+
+
+def test_what_waits_is_found_in_time_that_grows_with_the_votes(tmp_path: Path) -> None:
+    """Of 300,000 votes of choices it took minutes: each looked through its worker's others."""
+    steps = []
+    for many in (1000, 2000):
+        path = tmp_path / f"{many}.txt"
+        rows = (f"q{one} a {other} a w {one}" for one in range(many) for other in "bc")
+        path.write_text("\n".join(rows) + "\n")
+        import_votes(tmp_path / str(many), path)
+        with Study(tmp_path / str(many)).transaction(write=False) as db:
+            steps.append(0)
+
+            def counted() -> int:
+                steps[-1] += 1
+                return 0
+
+            db._raw.set_progress_handler(counted, 1000)  # so many instructions of SQLite
+            assert waiting_pairs(db) == []
+            db._raw.set_progress_handler(None, 1000)
+    assert steps[1] < 2.6 * steps[0]
