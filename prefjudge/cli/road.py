@@ -240,7 +240,7 @@ def _show_plans(result: "PlanResult") -> None:
         for one in result.chosen.by_size:
             if one.size > 1:
                 pools = many(result.sizes[one.size], "pool")
-                say(f"  {pools} of {one.size}: {one.strategy}, {one.judgments:.1f} votes each")
+                say(f"  {pools} of {one.size}: {one.judgments:.1f} votes each")
 
 
 def _after_plan(result: "PlanResult", study: Path | None) -> str:

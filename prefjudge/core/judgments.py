@@ -148,11 +148,14 @@ def one_of_each_choice(judgments: Judgments) -> NDArray[np.int64]:
     """Return the rows with one win of each choice out of several passages: no other is independent of it."""
     if judgments.click is None:
         return np.arange(len(judgments))
-    order = np.argsort(judgments.click, kind="stable")
-    click = judgments.click[order]
-    wins = np.bincount(click + 1)
-    place = np.arange(click.size) - (np.cumsum(wins) - wins)[click + 1]
-    kept = (click < 0) | (place == click % wins[click + 1])
+    # Each in its turn, whatever its number: votes that leave a study, and come back, tell the same.
+    _, first, of = np.unique(judgments.click, return_index=True, return_inverse=True)
+    turn = np.argsort(np.argsort(first))
+    order = np.lexsort((judgments.loser, of))
+    click = of[order]
+    wins = np.bincount(of)
+    place = np.arange(of.size) - (np.cumsum(wins) - wins)[click]
+    kept = (judgments.click[order] < 0) | (place == (turn % wins)[click])
     return np.sort(order[kept])
 
 

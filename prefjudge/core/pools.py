@@ -255,6 +255,16 @@ def pools_of_columns(parts: Iterable[Sequence[Sequence[str]]]) -> Pools:
     )
 
 
+def exclusive_rows(pools: Pools, sources: Collection[str]) -> NDArray[np.bool_]:
+    """Mark the rows of the pools that only ``sources`` contributed."""
+    theirs = np.isin(pools.source, [pools.sources.index(source) for source in sources])
+    by_them, by_others = (
+        np.bincount(pools.source_row[by], minlength=pools.doc.size) for by in (theirs, ~theirs)
+    )
+    mine: NDArray[np.bool_] = (by_them > 0) & (by_others == 0)
+    return mine
+
+
 def select_queries(pools: Pools, keep: Sequence[str]) -> Pools:
     """Return the pools of the queries in ``keep`` only, in the order of ``pools``."""
     wanted = set(keep)

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import exp, lgamma, log
-from typing import TypeAlias
 
 import numpy as np
 import scipy
@@ -14,12 +13,10 @@ from prefjudge.core.judgments import (
     Floats,
     Index,
     Judgments,
-    Verdicts,
     gather_verdicts,
     one_of_each_choice,
     select_judgments,
 )
-from prefjudge.core.runs import Codes
 from prefjudge.core.shortcuts import Shortcut
 from prefjudge.words import many
 
@@ -222,149 +219,6 @@ def _repeats(judgments: Judgments) -> tuple[Index, Index]:
     again &= verdicts.a_left[rows][1:] != verdicts.a_left[rows][:-1]
     same = again & (verdicts.choice[rows][1:] == verdicts.choice[rows][:-1])
     return np.bincount(worker[1:][again], minlength=n), np.bincount(worker[1:][same], minlength=n)
-
-
-# Dawid and Skene's model: how often each worker is right, and which document of a pair is better.
-
-_Weighted: TypeAlias = tuple[NDArray[np.intp], Floats]
-"""Judgments by their workers, and how much each counts."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DawidSkene:
-    """Estimates of workers and pairs."""
-
-    workers: tuple[str, ...]
-    """The workers; judgments without a worker id belong to a last, nameless one."""
-    right_on_left: Floats
-    right_on_right: Floats
-    """Shape (n_workers + 1,): the chance to be right where the better document is on the left, and where it
-    is on the right."""
-    query: Codes
-    doc_a: Codes
-    doc_b: Codes
-    """Shape (n_pairs,): the pairs, as codes of the judgments."""
-    chance_a: Floats
-    """Shape (n_pairs,): the probability that ``doc_a`` is the better one."""
-    rounds: int
-    """Rounds of expectation and maximisation until nothing moved."""
-
-    @property
-    def accuracy(self) -> Floats:
-        """The chance to be right, whichever side the better one is on, shape (n_workers + 1,)."""
-        return 0.5 * (self.right_on_left + self.right_on_right)
-
-
-def fit_dawid_skene(
-    judgments: Judgments,
-    *,
-    prior: tuple[float, float] = (2.0, 1.0),
-    tolerance: float = 1e-8,
-    most_rounds: int = 1000,
-) -> DawidSkene:
-    """Fit the model by expectation and maximisation, from the majority's verdicts.
-
-    A. Dawid, A. Skene: Maximum likelihood estimation of observer error-rates using the EM algorithm (Applied
-    Statistics, 1979). The classes are the sides of the screen, so that the names of documents do not matter.
-    """
-    verdicts = gather_verdicts(judgments)
-    n = len(judgments.workers) + 1
-    votes = _votes(judgments, verdicts, nobody=n - 1)
-    pair, worker = votes.pair, votes.worker
-    says_a = np.where(votes.says_left == votes.a_left, 1.0, -1.0)
-    for_a = np.bincount(pair, weights=says_a, minlength=votes.pairs)
-    # Starting from the majority: the likelihood is the same
-    # with all workers wrong and all pairs turned round.
-    chance_a = 1.0 / (1.0 + np.exp(-for_a))
-    # Each vote of a round weighs as one of four of its worker's kinds do, so logarithms are taken of kinds.
-    kind = (worker * 2 + votes.says_left) * 2 + votes.a_left
-    lefts, rights = np.flatnonzero(votes.says_left), np.flatnonzero(~votes.says_left)
-    of_lefts, of_rights = worker[lefts], worker[rights]
-    rounds, moved = 0, np.inf
-    while moved > tolerance and rounds < most_rounds:
-        rounds += 1
-        # The better document is on the left where it is a and a is left, or b and b is left.
-        chance = chance_a[pair]
-        better_left = votes.count * np.where(votes.a_left, chance, 1.0 - chance)
-        better_right = votes.count - better_left
-        on_left = _rate((of_lefts, better_left[lefts]), (of_rights, better_left[rights]), prior, n)
-        on_right = _rate((of_rights, better_right[rights]), (of_lefts, better_right[lefts]), prior, n)
-        # Bayes with even odds beforehand: each vote adds its log
-        # likelihood ratio, in favour of the left or of the right.
-        says_right = np.log(1.0 - on_left) - np.log(on_right)
-        ratio = np.stack((says_right, np.log(on_left) - np.log(1.0 - on_right)), axis=1)
-        evidence = np.stack((-ratio, ratio), axis=2).ravel()[kind]
-        logit = np.bincount(pair, weights=evidence, minlength=votes.pairs)
-        before, chance_a = chance_a, 0.5 * (1.0 + np.tanh(0.5 * logit))
-        moved = float(np.abs(chance_a - before).max(initial=0.0))
-    return DawidSkene(
-        workers=judgments.workers,
-        right_on_left=on_left,
-        right_on_right=on_right,
-        query=verdicts.query,
-        doc_a=verdicts.doc_a,
-        doc_b=verdicts.doc_b,
-        chance_a=chance_a[votes.of],
-        rounds=rounds,
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Votes:
-    """The decided votes, one for all that count alike.
-
-    Pairs with one vote each, of one worker, with the preferred document on the same side and the same one the
-    first by doc_id, are one pair, whose vote counts as often. Most pairs are judged once, so that a round
-    costs what workers cost, and not what votes do.
-    """
-
-    pair: NDArray[np.intp]
-    worker: NDArray[np.intp]
-    """Shape (n_votes,): the pair, as it is numbered here, and the worker."""
-    says_left: NDArray[np.bool_]
-    a_left: NDArray[np.bool_]
-    """Shape (n_votes,): whether the left was preferred, and whether it was ``doc_a``."""
-    count: Floats
-    """Shape (n_votes,): how many votes it stands for."""
-    pairs: int
-    """How many pairs there are here."""
-    of: NDArray[np.intp]
-    """Shape (n_pairs,): which of these pairs each pair of the judgments is."""
-
-
-def _votes(judgments: Judgments, verdicts: Verdicts, *, nobody: int) -> _Votes:
-    rows = np.flatnonzero(judgments.choice != 0)
-    # as numpy counts and looks up by them: otherwise it converts them in every round
-    pair = verdicts.pair[rows].astype(np.intp)
-    worker = np.where(judgments.worker >= 0, judgments.worker, nobody)[rows].astype(np.intp)
-    a_left = verdicts.a_left[rows]
-    says_left = (verdicts.choice[rows] > 0) == a_left
-    once = np.flatnonzero(np.bincount(pair, minlength=verdicts.n_pairs)[pair] == 1)
-    kind = (worker[once] * 2 + says_left[once]) * 2 + a_left[once]
-    alike = np.arange(verdicts.n_pairs)
-    alike[pair[once]] = verdicts.n_pairs + kind
-    _, first, of, count = np.unique(alike, return_index=True, return_inverse=True, return_counts=True)
-    stays = np.zeros(verdicts.n_pairs, dtype=bool)
-    stays[first] = True
-    kept = stays[pair]
-    pair = of[pair[kept]]
-    return _Votes(
-        pair=pair,
-        worker=worker[kept],
-        says_left=says_left[kept],
-        a_left=a_left[kept],
-        count=count[pair].astype(np.float64),
-        pairs=first.size,
-        of=of,
-    )
-
-
-def _rate(right: _Weighted, wrong: _Weighted, prior: tuple[float, float], n: int) -> Floats:
-    # The mean of a Beta posterior, each judgment weighted by the chance that the better one was on this side.
-    hits = prior[0] + np.bincount(right[0], weights=right[1], minlength=n)
-    misses = prior[1] + np.bincount(wrong[0], weights=wrong[1], minlength=n)
-    rate: Floats = hits / (hits + misses)
-    return rate
 
 
 # Flags: what stands out in the evidence about workers, in plain words.

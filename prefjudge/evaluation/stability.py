@@ -10,8 +10,9 @@ import scipy
 from numpy.typing import NDArray
 
 from prefjudge.core.judgments import Judgments, select_judgments
-from prefjudge.core.pools import Candidate, Pools, candidates_of, find_rows, pools_of
+from prefjudge.core.pools import Candidate, Pools, candidates_of, exclusive_rows, pools_of
 from prefjudge.core.resolving.confidence import DrawnPools
+from prefjudge.core.resolving.resolutions import find_changes
 from prefjudge.core.resolving.tournaments import Index
 from prefjudge.core.runs import Heads, JudgedRanks, Qrels, Scores
 from prefjudge.errors import InputError
@@ -446,34 +447,6 @@ class LeftOut:
     queries_without: int
 
 
-def exclusive_rows(pools: Pools, sources: Collection[str]) -> NDArray[np.bool_]:
-    """Mark the rows of the pools that only ``sources`` contributed."""
-    theirs = _given_by(pools, sources)
-    by_them, by_others = (
-        np.bincount(pools.source_row[by], minlength=pools.doc.size) for by in (theirs, ~theirs)
-    )
-    mine: NDArray[np.bool_] = (by_them > 0) & (by_others == 0)
-    return mine
-
-
-def _given_by(pools: Pools, sources: Collection[str]) -> NDArray[np.bool_]:
-    """Mark what the sources gave, among ``pools.source_row``."""
-    return np.isin(pools.source, [pools.sources.index(source) for source in sources])
-
-
-def without_sources(judgments: Judgments, pools: Pools, sources: Collection[str]) -> tuple[Judgments, Pools]:
-    """Return the judgments and the pools as they would be had ``sources`` not taken part."""
-    drop = exclusive_rows(pools, sources)
-    gone = pools.only(drop)
-    left, right = (
-        find_rows(gone, judgments.queries, judgments.docs, judgments.query, side) < 0
-        for side in (judgments.left, judgments.right)
-    )
-    others = ~_given_by(pools, sources)
-    given = replace(pools, source_row=pools.source_row[others], source=pools.source[others])
-    return select_judgments(judgments, left & right), given.only(~drop)
-
-
 def judged_pools(judgments: Judgments, heads: Heads) -> Pools:
     """Return the judged documents as pools, where nobody kept the pools themselves."""
     pairs = np.stack([judgments.query, judgments.query]), np.stack([judgments.left, judgments.right])
@@ -526,8 +499,9 @@ def leave_one_out(
     rebuilt: dict[tuple[bool, str], dict[str, LeftOut]] = {}
     for team in dict.fromkeys(team_of[placed.run] for placed in ranks if placed.run in team_of):
         members = [run for run, other in team_of.items() if other == team]
-        labels = resolve(*without_sources(judgments, pools, members))
-        passages, changed = int(exclusive_rows(pools, members).sum()), _changed(full, labels)
+        alone = exclusive_rows(pools, members)
+        labels = resolve(judgments, pools.only(~alone))  # votes on what is in no pool do not count
+        passages, changed = int(alone.sum()), len(find_changes(full, labels))
         rebuilt[team] = {
             run: LeftOut(
                 run=run,
@@ -558,19 +532,6 @@ def _places(
     places = np.searchsorted(np.sort(better_first), better_first) + 1
     shown = np.exp(means) if in_logarithms(scores.measure) else means
     return dict(zip(scores.runs, zip(shown.tolist(), places.tolist(), strict=True), strict=True))
-
-
-def _changed(full: Qrels, rebuilt: Qrels) -> int:
-    """Count the queries whose labelled documents differ."""
-    before, after = _labels(full), _labels(rebuilt)
-    return sum(before.get(query) != after.get(query) for query in before.keys() | after.keys())
-
-
-def _labels(qrels: Qrels) -> dict[str, set[tuple[str, float]]]:
-    found: dict[str, set[tuple[str, float]]] = {query: set() for query in qrels.queries}
-    for query, doc, grade in zip(qrels.query, qrels.doc, qrels.grade, strict=True):
-        found[qrels.queries[query]].add((qrels.docs[doc], float(grade)))
-    return found
 
 
 # Contenders: the runs that may still be the best, as far as the queries tell that are judged so far.

@@ -30,7 +30,6 @@ def plans_table(
             "chance": Column("percent", "finds the best", digits=1),
             "finds_least": Column("percent", "at least", digits=0, value=lambda plan: plan.ends[0]),
             "finds_most": Column("percent", "at most", digits=0, value=lambda plan: plan.ends[1]),
-            "error": Column("percent", "±", digits=1, priority=4),
             "money": Column("money", "cost"),
             "least": Column("money", "at least", priority=2),
             "most": Column("money", "at most", priority=2),

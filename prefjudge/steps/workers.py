@@ -12,7 +12,7 @@ import numpy as np
 
 from prefjudge.core.hits import CENT
 from prefjudge.core.judgments import Judgments, gather_verdicts, one_of_each_choice, select_judgments
-from prefjudge.core.resolving.rules import fit_noisy_bradley_terry
+from prefjudge.core.resolving.scales import learn_trust
 from prefjudge.core.shortcuts import CLIQUE, Shortcut
 from prefjudge.core.workers import (
     Evidence,
@@ -20,7 +20,6 @@ from prefjudge.core.workers import (
     SuspectedPerson,
     find_persons,
     find_signs,
-    fit_dawid_skene,
     gather_evidence,
     krippendorff_alpha,
     majority_agreement,
@@ -284,9 +283,9 @@ class WorkerRow:
     """One worker; None where the judgments do not tell.
 
     ``agreement`` is the share of judgments that agree with the majority of the others on the same pair, of
-    ``compared`` such judgments. ``accuracy`` is Dawid and Skene's chance to be right. ``reliability`` and
-    ``left_when_guessing`` are those of a noisy Bradley-Terry model: how often the worker looks, and where a
-    guess goes. ``left_rate`` is the share of judgments for the left, ``left_p`` how surprising it is.
+    ``compared`` such judgments. ``reliability`` is how much a vote counts beside those of the most reliable,
+    for P(best) and rules that weigh workers. ``left_rate`` is the share of judgments for the left, ``left_p``
+    how surprising it is.
     ``seconds`` is the median visible time of a comparison; ``hurried`` of ``timed`` judgments were made
     faster than anybody reads. Of ``repeated`` pairs that came back with their sides swapped, ``consistent``
     were judged the same; ``unable`` pairs could not be judged. ``gold_low`` and ``gold_high`` bound the share
@@ -298,9 +297,7 @@ class WorkerRow:
     judgments: int
     compared: int
     agreement: float | None
-    accuracy: float | None
     reliability: float | None
-    left_when_guessing: float | None
     left_rate: float | None
     left_p: float | None
     seconds: float | None
@@ -399,8 +396,8 @@ class WorkersResult(Shown):
             f"{many(self.pairs, 'pair')}, {self.repeated:,} of them judged more than once; "
             f"{many(self.unnamed, 'judgment')} without a worker.",
             *([f"{alpha}{left}".strip()] if self.kept and (alpha or left) else []),
-            "agrees: with the majority of the others on the same pair. accuracy: Dawid and Skene. looks, "
-            "guesses left: noisy Bradley-Terry.",
+            "agrees: with the majority of the others on the same pair. counts: how much a vote does, beside "
+            "those of the most reliable.",
             "seconds: the median visible time of a comparison."
             + " hurried: judgments faster than anybody reads." * any(row.hurried for row in self.workers),
         ]
@@ -500,7 +497,6 @@ def examine_workers(
     estimates, of_side = _estimates(seen.log), (share(left, decided)[-1], side_p[-1])
     if not seen.log.sides:
         evidence, of_side = without_sides(evidence), (np.nan, np.nan)
-        estimates |= {"left_when_guessing": np.full(len(seen.log.workers) + 1, np.nan)}
     repeated = int((np.bincount(verdicts.pair, minlength=verdicts.n_pairs) > 1).sum())
     rows = _rows(seen, evidence, estimates)
     return WorkersResult(
@@ -536,16 +532,10 @@ def examine_workers(
 
 def _estimates(log: Judgments) -> dict[str, np.ndarray]:
     """Return the columns that the models give."""
-    unknown = np.full(len(log.workers) + 1, np.nan)
-    found = dict.fromkeys(("agreement", "accuracy", "reliability", "left_when_guessing"), unknown)
     compared, agreed = majority_agreement(log)
-    if not np.any(log.worker >= 0):
-        return found
-    found["agreement"] = share(agreed, compared)
-    if compared.any():
-        found["accuracy"] = fit_dawid_skene(log).accuracy
-    noisy = fit_noisy_bradley_terry(log)
-    return found | {"reliability": noisy.reliability, "left_when_guessing": noisy.left_when_guessing}
+    trust = learn_trust(log)
+    unknown = np.full(len(log.workers), np.nan)
+    return {"agreement": share(agreed, compared), "reliability": trust.reliability if trust else unknown}
 
 
 def _rows(seen: Observed, evidence: Evidence, estimates: Mapping[str, np.ndarray]) -> tuple[WorkerRow, ...]:
@@ -563,9 +553,7 @@ def _rows(seen: Observed, evidence: Evidence, estimates: Mapping[str, np.ndarray
             judgments=int(evidence.judged[code]),
             compared=int(evidence.compared[code]),
             agreement=of_model("agreement", code),
-            accuracy=of_model("accuracy", code),
             reliability=of_model("reliability", code),
-            left_when_guessing=of_model("left_when_guessing", code),
             left_rate=_at(evidence.left_rate, code),
             left_p=_known(float(evidence.side_p[code])),
             seconds=_at(evidence.seconds, code),
@@ -616,8 +604,8 @@ def _words(seen: Observed, rows: tuple[WorkerRow, ...], repeated: int) -> list[s
     elif not repeated:
         words.append(
             "no pair was judged twice, so nobody can be compared with anybody on the same pair: agreement "
-            "and alpha say nothing, the accuracy of Dawid and Skene is not estimated, and the noisy "
-            "Bradley-Terry model sees other pairs of the same queries only. " + overlap
+            "and alpha say nothing, and how much a vote counts rests on other pairs of the same queries. "
+            + overlap
         )
     few = sum(row.compared < _FEW for row in rows)
     if repeated and few:

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from prefjudge.core import runs
 from prefjudge.core.judgments import Judgments
 from prefjudge.core.pools import Pools
-from prefjudge.core.resolving.posterior import tell_best
-from prefjudge.core.resolving.rules import Strengths
+from prefjudge.core.resolving.confidence import Confidence
+from prefjudge.core.resolving.posterior import Strengths, tell_best
 from prefjudge.core.runs import Qrels
 
 Ranking = dict[str, dict[str, list[str]]]
@@ -156,3 +156,8 @@ def log_of(votes: np.ndarray) -> tuple[Judgments, Pools]:
 def chance_best(votes: NDArray[np.float64], fit: Strengths | None, **options: Any) -> NDArray[np.float64]:
     """Return how probably each candidate is the best."""
     return tell_best(votes, fit, **options).chance
+
+
+def highest(found: Confidence) -> np.ndarray:
+    """Return the highest P(best) in each query; each has a candidate."""
+    return np.maximum.reduceat(found.chance, found.start[:-1])

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 from prefjudge.core.resolving.confidence import assess_confidence
+from prefjudge.core.resolving.posterior import fit_strengths
 from prefjudge.core.resolving.resolutions import resolve, resolve_all
-from prefjudge.core.resolving.rules import fit_strengths
 from prefjudge.core.resolving.scales import one_scale
-from tests.core.tables import judgments_of, judgments_of_file, pools_of, simulated_judgments
+from tests.core.tables import highest, judgments_of, judgments_of_file, pools_of, simulated_judgments
 
 
 def plain_fit(votes: np.ndarray, scale: float) -> np.ndarray:
@@ -104,5 +104,5 @@ def test_real_finals_are_as_uncertain_as_published(data_dir: Path) -> None:
     thrice = assess_confidence(
         judgments_of_file(folder / "Combined-I+II+III.txt"), rng=rng, scales=one_scale(0.5)
     )
-    assert abs(once.highest().mean() - 0.37) < 0.03
-    assert abs(thrice.highest().mean() - 0.53) < 0.03
+    assert abs(highest(once).mean() - 0.37) < 0.03
+    assert abs(highest(thrice).mean() - 0.53) < 0.03

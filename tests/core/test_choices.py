@@ -13,15 +13,14 @@ from prefjudge.core.judgments import Judgments, one_of_each_choice, passed_over
 from prefjudge.core.planning.plans import ManyPools, Packing, choice_chances, compare_plans, play_studies
 from prefjudge.core.planning.rounds import next_round, votes_are_even
 from prefjudge.core.resolving.confidence import DrawnPools, Stack, assess_confidence, check_model
-from prefjudge.core.resolving.posterior import tell_best
+from prefjudge.core.resolving.posterior import fit_strengths, tell_best
 from prefjudge.core.resolving.resolutions import resolve
-from prefjudge.core.resolving.rules import fit_strengths
 from prefjudge.core.resolving.scales import one_scale
 from prefjudge.core.resolving.shapes import RIGHT, tell_classes
 from prefjudge.core.resolving.tournaments import tournaments, vote_matrices
 from prefjudge.core.strategies import LapseNoise, RoundRobin, error_of_scale
 from prefjudge.evaluation.stability import cast_again
-from tests.core.tables import pools_of
+from tests.core.tables import highest, pools_of
 
 seeds = st.integers(0, 2**32 - 1).map(np.random.default_rng)
 PAIRS = {("q", a, b): number for number, (a, b) in enumerate(combinations("abcdefg", 2), 1)}
@@ -108,12 +107,12 @@ def test_what_is_told_of_the_best_by_choices_is_true(size: int, clicks: int) -> 
     chance = found.chance.reshape(queries, size)
     right = (chance.argmax(axis=1) == strength.argmax(axis=1)).mean()
     assert abs(chance.max(axis=1).mean() - right) < 0.045, "in full they would be off by more"
-    learned = assess_confidence(log, rng=rng, draws=400).highest()
+    learned = highest(assess_confidence(log, rng=rng, draws=400))
     assert abs(learned.mean() - right) < 0.05, (
         "what is learned of the crowd makes them neither surer nor less"
     )
     full = assess_confidence(replace(log, click=None), rng=rng, scales=one_scale(scale), draws=400)
-    assert full.highest().mean() - right > 0.03
+    assert highest(full).mean() - right > 0.03
     assert check_model(log, one_scale(scale), rng=rng) == (), "wins of one choice tell nothing of the model"
 
 

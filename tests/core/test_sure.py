@@ -11,8 +11,7 @@ from prefjudge.core.planning.plans import draw_studies, play, play_studies
 from prefjudge.core.planning.rounds import next_round
 from prefjudge.core.planning.sure import RunGains, Sure, find_neighbours, likely_crowd, worth
 from prefjudge.core.resolving.confidence import assess_confidence
-from prefjudge.core.resolving.posterior import log_evidences
-from prefjudge.core.resolving.rules import fit_strengths
+from prefjudge.core.resolving.posterior import fit_strengths, log_evidences
 from prefjudge.core.resolving.scales import one_scale
 from prefjudge.core.strategies import (
     Floats,

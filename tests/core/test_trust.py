@@ -14,12 +14,11 @@ from prefjudge.core.resolving.confidence import (
     find_contested,
     summarise_confidence,
 )
-from prefjudge.core.resolving.posterior import sum_orders
+from prefjudge.core.resolving.posterior import fit_strengths, sum_orders
 from prefjudge.core.resolving.resolutions import resolve
-from prefjudge.core.resolving.rules import fit_strengths
 from prefjudge.core.resolving.scales import learn_trust
 from prefjudge.core.resolving.tournaments import CastVotes, tournaments, vote_matrices
-from tests.core.tables import chance_best, judgments_of
+from tests.core.tables import chance_best, highest, judgments_of
 
 DOCS = "abcd"
 
@@ -57,7 +56,7 @@ def test_who_votes_by_chance_is_told_and_more_answers_are_right() -> None:
     # The share of wrong votes stays that of all votes: .4 x .5 + .6 x .15.
     assert named.scales.error == pytest.approx(0.29, abs=0.05)
     assert winners(named).count("a") > winners(blind).count("a")
-    assert named.highest().mean() > blind.highest().mean() + 0.05
+    assert highest(named).mean() > highest(blind).mean() + 0.05
 
 
 def test_a_crowd_of_equals_is_as_sure_as_without_names() -> None:

@@ -1,20 +1,17 @@
 from math import isnan
 
-import numpy as np
 import pytest
 
 from prefjudge.core.judgments import Judgments
-from prefjudge.core.pools import Pools, build_pools
+from prefjudge.core.pools import Pools, build_pools, exclusive_rows
 from prefjudge.core.runs import JudgedRanks, Qrels
 from prefjudge.evaluation.measures.measures import Measure
 from prefjudge.evaluation.stability import (
     LeftOut,
-    exclusive_rows,
     judged_pools,
     leave_one_out,
     pooled_documents,
     unpooled_documents,
-    without_sources,
 )
 from prefjudge.show.boards import left_out_table
 
@@ -106,12 +103,10 @@ def test_no_query_is_left_where_a_team_gave_every_passage() -> None:
 def test_nothing_of_the_run_is_left() -> None:
     pools = build_pools(make_heads(RANKINGS))
     assert exclusive_rows(pools, ["L"]).sum() == 2
-    judgments, smaller = without_sources(make_judgments(VOTES), pools, ["L"])
-    assert len(judgments) == 1
+    smaller = pools.only(~exclusive_rows(pools, ["L"]))
     pooled = {(smaller.queries[q], smaller.docs[d]) for q, d in zip(smaller.query, smaller.doc, strict=True)}
     assert pooled == {("1", "shared"), ("2", "shared"), ("3", "shared")}
-    assert set(np.array(smaller.sources)[smaller.source]) == {"M"}
-    assert smaller.source_row.tolist() == [0, 1, 2]
+    assert most_wins(make_judgments(VOTES), smaller).docs == ("shared",)
 
 
 def test_a_run_that_is_no_source_of_the_pools_is_passed_over() -> None:

@@ -214,7 +214,7 @@ def test_a_study_without_a_pool_has_no_plan(tmp_path: Path) -> None:
 def test_json_leaves_the_simulated_pools_out() -> None:
     result = plan(sizes="3:10", error=0.2, strategy=["round-robin:2"], trials=10)
     (size,) = plain(result)["plans"][0]["by_size"]
-    assert {*size} == {"strategy", "size", "chance", "error", "pairs", "judgments"}
+    assert {*size} == {"size", "chance", "pairs", "judgments"}
 
 
 def test_a_pilot_tells_the_deviation_of_a_difference() -> None:

@@ -322,14 +322,10 @@ class LikelyStudy:
 class Outlook:
     """What to expect of a strategy on a pool of one size, on average."""
 
-    strategy: str
-    """The strategy's name."""
     size: int
     """The number of candidates."""
     chance: float
     """The probability that the winner is the best; a random pick where several win."""
-    error: float
-    """The standard error of ``chance`` by the number of simulated pools."""
     pairs: float
     judgments: float
     """Different pairs, and votes."""
@@ -345,8 +341,6 @@ class Plan:
     """Its spelling, which ``parse_strategy`` reads: ``2=round-robin:5,6=sure:80`` is one by size."""
     chance: float
     """The expected share of queries whose best answer will be found."""
-    error: float
-    """Its standard error by the number of simulated pools."""
     ends: tuple[float, float]
     """19 of 20 studies find no smaller a share than the one, 19 of 20 no greater one than the other."""
     pairs: int
@@ -444,14 +438,11 @@ class _Office:
         )
         assignments = float(issued.sum(axis=0).mean())
         slots = packing.pairs_per_hit + packing.golds_per_hit
-        by_size = tuple(self._outlooks(name))
-        # Pools of different sizes are simulated independently: the variances of their parts add up.
-        variance = sum((outlook.error * self._sizes[outlook.size]) ** 2 for outlook in by_size)
+        by_size = tuple(self._outlooks())
         return Plan(
             name="by size" if "=" in name else name,
             strategy=name,
             chance=self._weighed(by_size, "chance") / self._queries,
-            error=float(np.sqrt(variance)) / self._queries,
             ends=_between(found),
             pairs=round(self._weighed(by_size, "pairs")),
             judgments=round(self._weighed(by_size, "judgments")),
@@ -504,18 +495,14 @@ class _Office:
         found: Floats = figures.mean() + left * (figures - figures.mean())
         return found
 
-    def _outlooks(self, name: str) -> list[Outlook]:
-        alone = Outlook(strategy=name, size=1, chance=1.0, error=0.0, pairs=0.0, judgments=0.0)
+    def _outlooks(self) -> list[Outlook]:
+        alone = Outlook(size=1, chance=1.0, pairs=0.0, judgments=0.0)
         found = [alone] if 1 in self._sizes else []
         for played in self._tables:
-            chance = float(played.right.mean())
             found.append(
                 Outlook(
-                    strategy=name,
                     size=played.pools.size,
-                    chance=chance,
-                    # Never 0: that every trial succeeded does not make it certain.
-                    error=float(np.sqrt(max(chance * (1.0 - chance), 1e-9) / played.pools.best.size)),
+                    chance=float(played.right.mean()),
                     pairs=float((played.votes + played.votes.transpose(0, 2, 1) > 0).sum() / 2)
                     / played.pools.best.size,
                     judgments=float(played.made / played.pools.best.size),

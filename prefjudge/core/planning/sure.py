@@ -8,8 +8,14 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from prefjudge.core.resolving.posterior import by_orders, log_evidences, tell_best
-from prefjudge.core.resolving.rules import ABOUT, SCALE, fit_strengths
+from prefjudge.core.resolving.posterior import (
+    ABOUT,
+    SCALE,
+    by_orders,
+    fit_strengths,
+    log_evidences,
+    tell_best,
+)
 from prefjudge.core.resolving.scales import HIGHEST, LAPSES, LOWEST, SPREAD, Scales, log_prior
 from prefjudge.core.strategies import (
     NOTHING,

@@ -11,9 +11,8 @@ from threadpoolctl import threadpool_limits
 
 from prefjudge.core.judgments import Judgments, nameless
 from prefjudge.core.pools import Pools, find_rows
-from prefjudge.core.resolving.posterior import by_orders, draw_chances, log_evidences
+from prefjudge.core.resolving.posterior import ABOUT, by_orders, draw_chances, fit_strengths, log_evidences
 from prefjudge.core.resolving.resolutions import Resolution, Resolutions
-from prefjudge.core.resolving.rules import ABOUT, fit_strengths
 from prefjudge.core.resolving.scales import (
     Scales,
     Trust,
@@ -47,8 +46,6 @@ class Confidence:
     The rows are those of the resolutions of the same judgments and pools.
     """
 
-    model: str
-    """What the probabilities rest on."""
     scales: Scales
     """The standard deviations of the candidates' strengths, in logits, that the probabilities are averaged
     over: how probable each is by the votes, or the one that was given."""
@@ -80,16 +77,6 @@ class Confidence:
         place = self.queries.index(query_id)
         rows = range(int(self.start[place]), int(self.start[place + 1]))
         return {self.docs[self.doc[row]]: float(self.chance[row]) for row in rows}
-
-    def highest(self) -> Floats:
-        """Return the highest probability in each query, shape (n_queries,); 0 where it has no candidate."""
-        top = np.zeros(len(self.queries))
-        filled = np.flatnonzero(np.diff(self.start))
-        if filled.size:
-            # reduceat gives an empty stretch the first value of
-            # the next one: only queries with candidates take part.
-            top[filled] = np.maximum.reduceat(self.chance, self.start[filled])
-        return top
 
 
 @_one_blas_thread
@@ -143,7 +130,6 @@ def assess_confidence(
         parts.append((block.sizes, block.doc, figures))
     vocabulary = pools if pools is not None else judgments
     return Confidence(
-        model="bradley-terry",
         scales=scales,
         draws=draws,
         queries=vocabulary.queries,
@@ -375,18 +361,11 @@ def find_contested(judgments: Judgments, *, pools: Pools | None = None) -> tuple
 class ConfidenceSummary:
     """How sure the winners are to be the best."""
 
-    model: str
-    """What the probabilities rest on."""
-    scale: float
-    """How far apart candidates are, in logits, on average over what the votes leave possible."""
-    rests_on: str
-    """``votes`` where they tell how often votes are wrong; ``prior`` where they do not, and all probabilities
-    rest on how often crowds usually are."""
     error: float | None
     error_low: float | None
     error_high: float | None
     """The share of wrong votes on a random pair, and the bounds between which it lies with a probability of
-    0.9; none where the votes do not tell it."""
+    0.9; none where the votes do not tell it, and all probabilities rest on how often crowds usually err."""
     lapses: float | None
     """The share of the wrong votes that any pair would have got, 0 where only close candidates are confused;
     none where the votes do not tell how many are wrong."""
@@ -401,7 +380,6 @@ class ConfidenceSummary:
     mean_high: float
     """The same by shapes of strengths that the votes do not rule out: two classes, equals, one far ahead."""
     at_80: int
-    at_95: int
     """Queries whose winner is the best with at least that probability."""
     alone: int
     """Those of them that are alone in their pool, so that nothing was judged."""
@@ -530,9 +508,6 @@ def summarise_confidence(
     low, high = scales.interval(0.9)
     mean = float(each.mean()) if each.size else float("nan")
     return ConfidenceSummary(
-        model=confidence.model,
-        scale=scales.mean,
-        rests_on="votes" if scales.told else "prior",
         error=scales.error if scales.told else None,
         error_low=low if scales.told else None,
         error_high=high if scales.told else None,
@@ -543,7 +518,6 @@ def summarise_confidence(
         mean_low=max(mean + scales.unlike[0], 0.0),
         mean_high=min(mean + scales.unlike[1], 1.0),
         at_80=int((each >= 0.8).sum()),
-        at_95=int((each >= 0.95).sum()),
         alone=int(((count > 0) & (np.diff(resolutions.start) == 1)).sum()),
         outdone=int(outdone.sum()),
         fits=all(check.fits for check in checks) if checks else None,

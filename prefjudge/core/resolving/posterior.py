@@ -10,9 +10,78 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from prefjudge.core.resolving.rules import ABOUT, Strengths, fit_strengths, subsets_by_size
 from prefjudge.core.resolving.tournaments import CastChoices, CastVotes, Flags, Floats, Index
 from prefjudge.core.strategies import LapseNoise, error_of_scale
+
+SCALE = 0.6
+"""The prior's standard deviation by default: as real judgments of close passages have it. A vote on a random
+pair is then wrong one time in three."""
+ABOUT = 1e-3
+"""So near the most likely strengths are where draws are about."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strengths:
+    """Fitted strengths of ``n`` tournaments of ``k`` candidates."""
+
+    mean: Floats
+    """Shape (n, k): the most likely strengths, in logits; 0 is average."""
+    precision: Floats
+    """Shape (n, k, k): the curvature there: the inverse of the posterior covariance."""
+
+
+def fit_strengths(
+    votes: Floats, *, scale: float | Floats = SCALE, start: Floats | None = None, within: float = 1e-9
+) -> Strengths:
+    """Fit many Bradley-Terry models at once, by Newton's method.
+
+    The prior's deviation is one ``scale``, or one for each; a fit begins at ``start`` and ends where the
+    gradient is ``within`` so little of 0. The problem is strictly concave, so there is one answer (R.
+    Bradley, M. Terry: Rank analysis of incomplete block designs, Biometrika, 1952).
+    """
+    n, k, _ = votes.shape
+    mean = np.zeros((n, k)) if start is None else start.copy()
+    both = votes + votes.transpose(0, 2, 1)
+    prior = np.broadcast_to(1.0 / np.asarray(scale) ** 2, n)
+    won = votes.sum(axis=2)
+    precision = np.empty((n, k, k))
+    open_ = np.arange(n)
+    for _ in range(100):
+        # Before the test, so that the precision returned is that of the mean returned.
+        gradient, curvature = _slopes(mean[open_], won[open_], both[open_], prior[open_, None])
+        precision[open_] = curvature
+        steep = np.abs(gradient).max(axis=1, initial=0.0) > within
+        open_ = open_[steep]
+        if not open_.size:
+            break
+        step = np.linalg.solve(curvature[steep], gradient[steep][:, :, None])[:, :, 0]
+        longest = np.abs(step).max(axis=1, keepdims=True)
+        # Far from the optimum the likelihood is nearly flat and
+        # a full Newton step overshoots: two logits at most.
+        mean[open_] += step * np.minimum(1.0, 2.0 / np.maximum(longest, 1e-12))
+    return Strengths(mean=mean, precision=precision)
+
+
+def _slopes(mean: Floats, won: Floats, both: Floats, prior: Floats) -> tuple[Floats, Floats]:
+    """Return the gradient, shape (n, k), and the negative Hessian, shape (n, k, k), of the log posterior."""
+    # In place: of many small matrices, new ones would take longer than the numbers in them.
+    chance = mean[:, None, :] - mean[:, :, None]
+    np.exp(chance, out=chance)
+    chance += 1.0
+    np.divide(1.0, chance, out=chance)
+    precision = both * chance
+    # Votes won less votes expected, less the pull of the prior.
+    gradient = won - precision.sum(axis=2) - prior * mean
+    # A weighted graph Laplacian plus prior x identity: positive definite even where nothing was compared.
+    chance -= 1.0
+    precision *= chance
+    diagonal = np.arange(mean.shape[1])
+    precision[:, diagonal, diagonal] = 0.0
+    precision[:, diagonal, diagonal] = prior - precision.sum(axis=2)
+    return gradient, precision
+
+
+# Orders of candidates: who is the best if the closeness of two makes no difference.
 
 LARGEST = 12
 """The most candidates whose orders are summed over."""
@@ -27,45 +96,17 @@ def sum_orders(votes: Floats, error: float | Floats, cast: CastVotes | None = No
     candidates at most.
     """
     n, k, _ = votes.shape
-    above = pair_logs(votes, error, cast)
+    # Candidates first, so that queries are contiguous.
+    pairs = np.ascontiguousarray(pair_logs(votes, error, cast).transpose(1, 2, 0))
     chance, evidence = np.empty((n, k)), np.empty(n)
-    for some, sums in _sums(above, cast, 0.0 if cast is None else float(np.ravel(error)[0])):
-        chance[some], evidence[some] = sums.chance, sums.total[-1]
+    step, wrong = max(1, _TRIED_CELLS // (k << k)), 0.0 if cast is None else float(np.ravel(error)[0])
+    for low in range(0, n, step):
+        some, choices = (
+            slice(low, low + step),
+            None if cast is None else cast.between(low, low + step).choices,
+        )
+        chance[some], evidence[some] = _summed(pairs[:, :, some], choices, wrong)
     return chance, evidence - math.lgamma(k + 1)
-
-
-def draw_exactly(votes: Floats, error: float, rng: np.random.Generator) -> Index:
-    """Return the places of each query's candidates, 0 the best, in an order drawn from the posterior."""
-    n, k, _ = votes.shape
-    place = np.zeros((n, k), dtype=np.int64)
-    for some, sums in _sums(pair_logs(votes, error)):
-        query = np.arange(sums.total.shape[1])
-        rest = np.full(query.size, (1 << k) - 1)
-        for step in range(k):
-            # Who is on top of the rest: as probable as the orders of all others below are, summed.
-            logs = np.full((query.size, k), -np.inf)
-            for x in range(k):
-                below = rest & ~(1 << x)
-                held = below != rest
-                logs[held, x] = (sums.total[below, query] + sums.over[x, below, query])[held]
-            # The greatest of logs with Gumbel noise is a draw in proportion to their exponentials.
-            top = (logs + rng.gumbel(size=logs.shape)).argmax(axis=1)
-            place[some][query, top] = step
-            rest &= ~(1 << top)
-    return place
-
-
-@dataclass(frozen=True, slots=True)
-class _Sums:
-    """The sums over the orders of every set of candidates, whose members are the bits of a number.
-
-    ``over[x, S]``, shape (k, 2**k, n), is the log probability that x is above all of the set, ``total[S]``
-    the log of the sum over its orders, and ``chance``, shape (n, k), how probably each is the best of all.
-    """
-
-    over: Floats
-    total: Floats
-    chance: Floats
 
 
 def pair_logs(votes: Floats, error: float | Floats, cast: CastVotes | None = None) -> Floats:
@@ -76,24 +117,13 @@ def pair_logs(votes: Floats, error: float | Floats, cast: CastVotes | None = Non
     return np.asarray(votes * np.log1p(-wrong) + votes.transpose(0, 2, 1) * np.log(wrong))
 
 
-def _sums(above: Floats, cast: CastVotes | None = None, error: float = 0.0) -> Iterator[tuple[slice, _Sums]]:
-    """Yield slices of the queries with their sums."""
-    n, k, _ = above.shape
-    # Candidates first, so that queries are contiguous.
-    pairs = np.ascontiguousarray(above.transpose(1, 2, 0))
-    layers = subsets_by_size(k)
-    step = max(1, _TRIED_CELLS // (k << k))
-    for low in range(0, n, step):
-        some = slice(low, min(n, low + step))
-        choices = None if cast is None else cast.between(some.start, some.stop).choices
-        yield some, _summed(pairs[:, :, some], layers, choices, error)
+def _summed(pairs: Floats, choices: CastChoices | None, error: float) -> tuple[Floats, Floats]:
+    """Return who is the best, and the log of the sum over all orders, by sums over those of every set.
 
-
-def _summed(
-    pairs: Floats, layers: list[tuple[Index, Index]], choices: CastChoices | None, error: float
-) -> _Sums:
+    The members of a set are the bits of a number.
+    """
     k, _, n = pairs.shape
-    over = np.zeros((k, 1 << k, n))
+    over = np.zeros((k, 1 << k, n))  # [x, S]: the log probability that x is above all of the set
     for y in range(k):
         over[:, 1 << y : 2 << y] = over[:, : 1 << y] + pairs[:, y, None]
     if choices is not None:
@@ -106,7 +136,7 @@ def _summed(
             halves[:, :, 1] += halves[:, :, 0]
         over += more
     total = np.zeros((1 << k, n))
-    for sets, best in layers:
+    for sets, best in subsets_by_size(k):
         rest = sets[:, None] ^ (1 << best)
         # The orders of a set are those with each of its members on top. Logs: a thousand votes underflow.
         terms = total[rest] + over[best, rest]
@@ -114,8 +144,19 @@ def _summed(
         weight = np.exp(terms - top[:, None])
         sums = weight.sum(axis=1)
         total[sets] = top + np.log(sums)
-    # The last layer is the set of all.
-    return _Sums(over, total, (weight[0] / sums).T)
+    return (weight[0] / sums).T, total[-1]  # the last layer is the set of all
+
+
+@lru_cache(maxsize=16)
+def subsets_by_size(k: int) -> list[tuple[Index, Index]]:
+    """Return the sets of 1, 2, ... k candidates, as bits, and the members of each, shape (sets, size)."""
+    member = (np.arange(1 << k)[:, None] >> np.arange(k)) & 1
+    sizes = member.sum(axis=1)
+    layers = []
+    for size in range(1, k + 1):
+        sets = np.flatnonzero(sizes == size)
+        layers.append((sets, np.nonzero(member[sets])[1].reshape(sets.size, size)))
+    return layers
 
 
 # Drawn orders: what the sum over all orders tells, of pools with too many to sum over.
@@ -143,16 +184,16 @@ def draw_orders(
     draws: int,
     rng: np.random.Generator,
     cast: CastVotes | None = None,
-    alike: bool = True,
+    apart: int = 1,
 ) -> tuple[Floats, Floats]:
     """Return what `sum_orders` does of up to :data:`MOST_DRAWN` candidates, by drawn orders.
 
-    Where queries are ``alike`` all take the same random numbers, so that a query's answer does not depend on
-    those beside it. For sums over the queries they should not: errors that are alike in all would add up.
+    So many queries take other random numbers, then the same come again. All take the same by default, so that
+    a query's answer does not depend on those beside it; in sums over queries such errors would add up.
     """
     n, k, _ = votes.shape
     chance, evidence = np.empty((n, k)), np.empty(n)
-    for some, order, logs in _drawn_in_parts(pair_logs(votes, error, cast), draws, rng, alike=alike):
+    for some, order, logs in _drawn_in_parts(pair_logs(votes, error, cast), draws, rng, apart):
         heaviest, count = logs.max(axis=1, keepdims=True), len(logs)
         share = np.exp(logs - heaviest)
         top = order[:, :, 0] + k * np.arange(count)[:, None]
@@ -169,7 +210,7 @@ def draw_one(votes: Floats, error: float, *, draws: int, rng: np.random.Generato
     """
     n, k, _ = votes.shape
     place = np.empty((n, k), dtype=np.int64)
-    for some, order, logs in _drawn_in_parts(pair_logs(votes, error), draws, rng, alike=False):
+    for some, order, logs in _drawn_in_parts(pair_logs(votes, error), draws, rng, n):
         # The greatest of logs with Gumbel noise is a draw in proportion to their exponentials.
         one = (logs + rng.gumbel(size=logs.shape)).argmax(axis=1)
         place[some] = order[np.arange(one.size), one].argsort(axis=1)
@@ -177,19 +218,22 @@ def draw_one(votes: Floats, error: float, *, draws: int, rng: np.random.Generato
 
 
 def _drawn_in_parts(
-    above: Floats, draws: int, rng: np.random.Generator, *, alike: bool
+    above: Floats, draws: int, rng: np.random.Generator, apart: int
 ) -> Iterator[tuple[slice, Index, Floats]]:
     """Yield slices of the queries with the orders of each, and the logs of their weights."""
     n, k, _ = above.shape
     above[:, np.arange(k), np.arange(k)] = 0.0
     # One number in each part of the unit interval, in any order: the mean of so many has less chance in it.
     numbers = (rng.permuted(np.tile(np.arange(draws), (k, 1)), axis=1) + rng.random((k, draws))) / draws
-    shift = np.zeros((n, k, 1)) if alike else rng.random((n, k, 1))
+    shift = np.zeros((1, k, 1)) if apart == 1 else rng.random((apart, k, 1))
     step = max(1, _DRAWN_PLACES // (draws * k))
     for low in range(0, n, step):
         some = slice(low, min(n, low + step))
         # Never 0: that would name one who has a place already.
-        yield some, *_drawn(above[some], np.maximum((numbers + shift[some]) % 1.0, 1e-15))
+        yield (
+            some,
+            *_drawn(above[some], np.maximum((numbers + shift[np.arange(n)[some] % len(shift)]) % 1.0, 1e-15)),
+        )
 
 
 def _drawn(above: Floats, numbers: Floats) -> tuple[Index, Floats]:
@@ -416,12 +460,13 @@ class _Model:
 
     def _log_likelihood(self, votes: Floats, strength: Singles, cast: CastVotes | None) -> Singles:
         """Return the log probability of the votes under each draw, shape (n, draws)."""
-        if cast is not None:
-            return cast.log_likelihood(strength, 0.5 * float(self.stretch[0]), float(self.heed[0]))
-        if not self.lapses:
+        if cast is None and not self.lapses:
             return _without(votes, strength)
         odds = _odds(self.stretch[:, None, None].astype(np.float32) * strength)
-        return _with_lapses(votes, odds, self.heed.astype(np.float32))
+        total = _with_lapses(cast or CastVotes.of(votes), odds, self.heed)
+        if cast is not None and cast.choices is not None and cast.choices.place.size:
+            cast.choices.add_log_likelihood(total, odds, float(self.heed[0]))
+        return total
 
 
 @dataclass(frozen=True, slots=True)
@@ -470,11 +515,7 @@ def tell_best(
     if k == 1:
         return Told(np.ones((n, 1)), np.zeros(n), loss=np.zeros((n, 1)), tied=np.zeros((n, 1)))
     if by_orders(k, lapses, cast):
-        chance, evidence = (
-            sum_orders(votes, _errors(scale), cast)
-            if is_exact(k, lapses)
-            else draw_orders(votes, _errors(scale), draws=draws, rng=rng, cast=cast)
-        )
+        chance, evidence = _of_orders(votes, scale, cast, draws, rng, 1 if alike else n)
         loss = (0.5 - np.reshape(_errors(scale), (-1, 1))) * (1.0 - chance)
         return Told(chance, evidence, loss=loss, tied=np.zeros((n, k)))
     assert fit is not None, "draws of strengths come from about it"
@@ -546,18 +587,8 @@ def log_evidences(
     """
     n, k, _ = votes.shape
     apart = n // blocks
-    if is_exact(k, lapses):
-        return sum_orders(votes, _errors(scale), cast)[1]
     if by_orders(k, lapses, cast):
-        error, state = _errors(scale), rng.bit_generator.state
-        told = []
-        for low in range(0, n, apart):
-            some = slice(low, low + apart)
-            shown = cast and cast.between(low, low + apart)
-            wrong = error if isinstance(error, float) else error[some]
-            rng.bit_generator.state = state
-            told.append(draw_orders(votes[some], wrong, draws=draws, rng=rng, cast=shown, alike=False)[1])
-        return np.concatenate(told)
+        return _of_orders(votes, scale, cast, draws, rng, apart)[1]
     assert fit is not None, "draws of strengths come from about it"
     turns = turns_of(apart, k, rng) if turns is None else turns
     model, first = _model(scale, lapses, n), np.arange(n) % apart
@@ -567,6 +598,20 @@ def log_evidences(
         top = logs.max(axis=1).astype(np.float64)
         found[some] = top + np.log(np.exp(logs - top[:, None]).mean(axis=1, dtype=np.float64))
     return found
+
+
+def _of_orders(
+    votes: Floats,
+    scale: float | Floats,
+    cast: CastVotes | None,
+    draws: int,
+    rng: np.random.Generator,
+    apart: int,
+) -> tuple[Floats, Floats]:
+    """Return who is the best, and how probable the votes are, where only orders count."""
+    if is_exact(votes.shape[1], 1.0):
+        return sum_orders(votes, _errors(scale), cast)
+    return draw_orders(votes, _errors(scale), draws=draws, rng=rng, cast=cast, apart=apart)
 
 
 def _model(scale: float | Floats, lapses: float, n: int, tastes: float = 0.0) -> _Model:
@@ -598,8 +643,7 @@ def draw_chances(
         return np.full((many, n, 1, 1), 0.5)
     error = error_of_scale(scale)
     if by_orders(k, lapses):
-        summed, votes = is_exact(k, lapses), np.tile(votes, (many, 1, 1))
-        place = draw_exactly(votes, error, rng) if summed else draw_one(votes, error, draws=_CHOICE, rng=rng)
+        place = draw_one(np.tile(votes, (many, 1, 1)), error, draws=_CHOICE, rng=rng)
         chances = np.where(place[:, :, None] < place[:, None, :], 1.0 - error, error)
         chances[:, range(k), range(k)] = 0.5
         return chances.reshape(many, n, k, k)
@@ -666,26 +710,28 @@ def _samples(
         yield some, strength, weight
 
 
-def _with_lapses(votes: Floats, odds: Singles, heed: Singles) -> Singles:
-    total = np.zeros((votes.shape[0], odds.shape[2]), dtype=np.float32)
-    # Most pairs have votes for one side only: one logarithm, from that side, is enough for them.
-    query, one, other = np.nonzero(np.triu(votes + votes.transpose(0, 2, 1), 1))
-    swapped = votes[query, one, other] == 0
-    one, other = np.where(swapped, other, one), np.where(swapped, one, other)
-    won, lost = (votes[query, x, y].astype(np.float32)[:, None] for x, y in ((one, other), (other, one)))
-    heed, tossed = heed[query, None], (0.5 - 0.5 * heed)[query, None]
+def _with_lapses(cast: CastVotes, odds: Singles, heed: Floats) -> Singles:
+    total = np.zeros((odds.shape[0], odds.shape[2]), dtype=np.float32)
+    # Most cells have votes for one side only: one logarithm, from that side, is enough for them.
+    query, swapped = cast.place, cast.won == 0
+    one, other = np.where(swapped, cast.y, cast.x), np.where(swapped, cast.x, cast.y)
+    won, lost = np.where(swapped, cast.lost, cast.won), np.where(swapped, 0.0, cast.lost)
+    # Rounding must not make a vote impossible.
+    columns = [won, lost, np.minimum(heed[query] * cast.trust, 0.9999998)]
+    of_one, of_other, looks = np.stack(columns).astype(np.float32)[:, :, None]
+    tossed = np.float32(0.5) - np.float32(0.5) * looks
     step = max(1, _AT_ONCE // total.shape[1])
     for low in range(0, query.size, step):
         some = slice(low, low + step)
         chance = odds[query[some], one[some]]
         chance /= chance + odds[query[some], other[some]]
-        chance *= heed[some]
+        chance *= looks[some]
         chance += tossed[some]
         logs = np.log(chance)
-        logs *= won[some]
-        torn = np.flatnonzero(lost[some])
+        logs *= of_one[some]
+        torn = np.flatnonzero(of_other[some])
         if torn.size:
-            logs[torn] += lost[some][torn] * np.log(1.0 - chance[torn])
+            logs[torn] += of_other[some][torn] * np.log(1.0 - chance[torn])
         starts = np.flatnonzero(np.diff(query[some], prepend=-1))
         total[query[some][starts]] += np.add.reduceat(logs, starts, axis=0)
     return total

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prefjudge.core.judgments import Judgments, select_judgments
-from prefjudge.core.pools import Pairs, Pools, docs_by_query, find_rows
+from prefjudge.core.pools import Pairs, Pools, docs_by_query, exclusive_rows, find_rows
 from prefjudge.core.resolving.rules import NO_RULE, RULES, UNEVEN_RULE, find_rule
 from prefjudge.core.resolving.tournaments import (
     BLOCK_ROWS,
@@ -608,29 +608,17 @@ def assess_sensitivity(
     def resolved(votes: Judgments, candidates: Pools | None) -> Resolutions:
         return ask(votes, rules=(rule,), pools=candidates)[rule]
 
+    candidates = Pools(queries=before.queries, docs=before.docs, query=before.query, doc=before.doc)
     for code in np.unique(judgments.worker[judgments.worker >= 0]).tolist():
         votes = select_judgments(judgments, judgments.worker != code)
         # With the candidates as they were: a document that only this worker judged stays one, without votes.
-        after = resolved(votes, pools or _candidates(before))
+        after = resolved(votes, pools or candidates)
         found.append(variation(Kind.WORKER, judgments.workers[code], after))
     if pools is not None:
-        for run, candidates in _without_runs(pools):
-            found.append(variation(Kind.RUN, run, resolved(judgments, candidates)))
+        for run in pools.sources:
+            rest = pools.only(~exclusive_rows(pools, [run]))
+            found.append(variation(Kind.RUN, run, resolved(judgments, rest)))
     return tuple(found)
-
-
-def _candidates(resolutions: Resolutions) -> Pools:
-    """Return the candidates as pools, so that they stay when judgments are left out."""
-    nothing = np.empty(0, dtype=np.int32)
-    return Pools(
-        queries=resolutions.queries,
-        docs=resolutions.docs,
-        query=resolutions.query,
-        doc=resolutions.doc,
-        sources=(),
-        source_row=nothing,
-        source=nothing,
-    )
 
 
 def _compared(
@@ -678,14 +666,3 @@ def _without_ties(resolutions: Resolutions) -> Iterator[tuple[str, Resolutions]]
         kept = {int(query[row]): row for row in order}
         winner[list(kept.values())] = True
         yield name, replace(resolutions, winner=winner)
-
-
-def _without_runs(pools: Pools) -> Iterator[tuple[str, Pools]]:
-    """Leave out one source at a time, with the documents that no other source added."""
-    sources = np.bincount(pools.source_row, minlength=pools.query.size)
-    for code, run in enumerate(pools.sources):
-        alone = np.zeros(pools.query.size, dtype=bool)
-        alone[pools.source_row[pools.source == code]] = True
-        # A document that another run added, too, stays in the pool without this one.
-        keep = ~(alone & (sources == 1))
-        yield run, pools.only(keep)

@@ -2,18 +2,18 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import partial
 from typing import Annotated, Protocol
 
 import numpy as np
-import scipy
 
 from prefjudge.core.judgments import Judgments
 from prefjudge.core.pools import Pools
+from prefjudge.core.resolving.posterior import fit_strengths, subsets_by_size
+from prefjudge.core.resolving.scales import Trust, learn_trust
 from prefjudge.core.resolving.tournaments import (
     Flags,
     Floats,
-    Index,
     Rule,
     Standing,
     TieWorth,
@@ -24,91 +24,31 @@ from prefjudge.core.resolving.tournaments import (
     most_wins,
     reachable,
     shallow_pooling,
-    tournaments,
     vote_matrices,
     wins,
 )
-from prefjudge.core.runs import Codes
 from prefjudge.registers import Register
 
-SCALE = 0.6
-"""The prior's standard deviation by default: as real judgments of close passages have it. A vote on a random
-pair is then wrong one time in three."""
-ABOUT = 1e-3
-"""So near the most likely strengths are where draws are about."""
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Strengths:
-    """Fitted strengths of ``n`` tournaments of ``k`` candidates."""
-
-    mean: Floats
-    """Shape (n, k): the most likely strengths, in logits; 0 is average."""
-    precision: Floats
-    """Shape (n, k, k): the curvature there: the inverse of the posterior covariance."""
-
-
-def fit_strengths(
-    votes: Floats, *, scale: float | Floats = SCALE, start: Floats | None = None, within: float = 1e-9
-) -> Strengths:
-    """Fit many Bradley-Terry models at once, by Newton's method.
-
-    The prior's deviation is one ``scale``, or one for each; a fit begins at ``start`` and ends where the
-    gradient is ``within`` so little of 0. The problem is strictly concave, so there is one answer (R.
-    Bradley, M. Terry: Rank analysis of incomplete block designs, Biometrika, 1952).
-    """
-    n, k, _ = votes.shape
-    mean = np.zeros((n, k)) if start is None else start.copy()
-    both = votes + votes.transpose(0, 2, 1)
-    prior = np.broadcast_to(1.0 / np.asarray(scale) ** 2, n)
-    won = votes.sum(axis=2)
-    precision = np.empty((n, k, k))
-    open_ = np.arange(n)
-    for _ in range(100):
-        # Before the test, so that the precision returned is that of the mean returned.
-        gradient, curvature = _slopes(mean[open_], won[open_], both[open_], prior[open_, None])
-        precision[open_] = curvature
-        steep = np.abs(gradient).max(axis=1, initial=0.0) > within
-        open_ = open_[steep]
-        if not open_.size:
-            break
-        step = np.linalg.solve(curvature[steep], gradient[steep][:, :, None])[:, :, 0]
-        longest = np.abs(step).max(axis=1, keepdims=True)
-        # Far from the optimum the likelihood is nearly flat and
-        # a full Newton step overshoots: two logits at most.
-        mean[open_] += step * np.minimum(1.0, 2.0 / np.maximum(longest, 1e-12))
-    return Strengths(mean=mean, precision=precision)
-
-
-def _slopes(mean: Floats, won: Floats, both: Floats, prior: Floats) -> tuple[Floats, Floats]:
-    """Return the gradient, shape (n, k), and the negative Hessian, shape (n, k, k), of the log posterior."""
-    # In place: of many small matrices, new ones would take longer than the numbers in them.
-    chance = mean[:, None, :] - mean[:, :, None]
-    np.exp(chance, out=chance)
-    chance += 1.0
-    np.divide(1.0, chance, out=chance)
-    precision = both * chance
-    # Votes won less votes expected, less the pull of the prior.
-    gradient = won - precision.sum(axis=2) - prior * mean
-    # A weighted graph Laplacian plus prior x identity: positive definite even where nothing was compared.
-    chance -= 1.0
-    precision *= chance
-    diagonal = np.arange(mean.shape[1])
-    precision[:, diagonal, diagonal] = 0.0
-    precision[:, diagonal, diagonal] = prior - precision.sum(axis=2)
-    return gradient, precision
-
-
-def bradley_terry(block: Tournaments, weights: Weights, won: Floats) -> Standing:
+def bradley_terry(
+    block: Tournaments, weights: Weights, won: Floats, *, trust: Trust | None = None
+) -> Standing:
     """The greatest strength under a Bradley-Terry model with a normal prior.
 
-    Where every pair has equally many votes, the order is that of the votes won.
+    Where every pair has equally many votes, and all are trusted alike, the order is that of the votes won.
     """
     score = np.zeros(block.doc.size)
-    for stack in vote_matrices(block, ties=weights.ties, strengths=weights.strengths):
+    for stack in vote_matrices(block, ties=weights.ties, strengths=weights.strengths, trusting=trust):
         score[stack.rows] = fit_strengths(stack.votes).mean
     # Newton leaves a gradient of 1e-9, and the prior's curvature bounds the error: nearer strengths are tied.
     return Standing(score=score, winner=best(block, score, within=1e-6))
+
+
+def noisy_rule(judgments: Judgments, *, pools: Pools | None, ties: TieWorth, strengths: bool) -> Rule:
+    """Learn from all judgments how reliable each worker is, and return the rule that weighs votes by it."""
+    # By votes alone, so that votes that are released make the same answers: P(best) knows of gold, too.
+    trust = learn_trust(replace(judgments, gold=None), pools=pools, strengths=strengths)
+    return partial(bradley_terry, trust=trust)
 
 
 # Majority rules: winners by who beats whom, pair by pair, and not by counting all votes together.
@@ -263,200 +203,6 @@ def _first_of_best_orders(votes: Floats) -> Flags:
     others = (full - 1) ^ (1 << np.arange(k))
     chosen = against[:, np.arange(k), others] + cost[:, others]
     return np.asarray(np.isclose(chosen, cost[:, -1:], rtol=0, atol=1e-6))
-
-
-@lru_cache(maxsize=16)
-def subsets_by_size(k: int) -> list[tuple[Index, Index]]:
-    """Return the sets of 1, 2, ... k candidates, as bits, and the members of each, shape (sets, size)."""
-    member = (np.arange(1 << k)[:, None] >> np.arange(k)) & 1
-    sizes = member.sum(axis=1)
-    layers = []
-    for size in range(1, k + 1):
-        sets = np.flatnonzero(sizes == size)
-        layers.append((sets, np.nonzero(member[sets])[1].reshape(sets.size, size)))
-    return layers
-
-
-# Noisy Bradley-Terry: strengths of candidates together with the reliability and side bias of workers.
-#
-# A worker looks with probability ``reliability`` and then votes as Bradley-Terry has it; otherwise the vote
-# goes to the left with probability ``left_when_guessing``, independent of what is shown.
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Priors:
-    """Normal priors, all in logits."""
-
-    scale: float = 2.0
-    """The standard deviation of the strengths."""
-    reliability: float = 0.0
-    reliability_scale: float = 1.5
-    """The mean and standard deviation of a worker's reliability."""
-    side_scale: float = 1.5
-    """The standard deviation of a worker's inclination to the left when guessing."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NoisyBradleyTerry:
-    """Estimates of candidates and workers."""
-
-    workers: tuple[str, ...]
-    """The workers; judgments without a worker id belong to a last, nameless one."""
-    reliability: Floats
-    left_when_guessing: Floats
-    """Shape (n_workers + 1,): the probability that a worker looks, and that a guess goes to the left."""
-    start: Index
-    """Shape (n_queries + 1,): the candidates of query ``q`` are the rows ``start[q]:start[q + 1]``."""
-    doc: Codes
-    """Shape (n_candidates,): document codes."""
-    strength: Floats
-    """Shape (n_candidates,): the strengths, in logits."""
-    converged: bool
-    """Whether the optimiser reached its tolerance."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Votes:
-    """The votes as the likelihood needs them: ``side`` is 1 for the left, -1 for the right.
-
-    A tie is half a vote for either.
-    """
-
-    left: Index
-    right: Index
-    worker: Index
-    side: Floats
-    worth: Floats
-    n_candidates: int
-    n_workers: int
-
-
-def fit_noisy_bradley_terry(
-    judgments: Judgments,
-    *,
-    pools: Pools | None = None,
-    ties: TieWorth = TieWorth.HALF,
-    strengths: bool = False,
-    priors: Priors | None = None,
-) -> NoisyBradleyTerry:
-    """Fit the most probable strengths, reliabilities and side biases, by L-BFGS.
-
-    X. Chen and others: Pairwise ranking aggregation in a crowdsourced setting (WSDM 2013) has workers of
-    different reliability; the guess with a side bias is that of D. Ustalov and others (Crowd-Kit).
-    """
-    priors = priors if priors is not None else Priors()
-    # Workers link the queries, so the votes of all of them are fitted at once, as one block.
-    rows = 2 * len(judgments) + (0 if pools is None else pools.query.size) + 1
-    (block,) = tournaments(judgments, pools=pools, block_rows=rows)
-    votes = _votes(block, len(judgments.workers) + 1, ties, strengths)
-    start = np.zeros(votes.n_candidates + 2 * votes.n_workers)
-    start[votes.n_candidates : votes.n_candidates + votes.n_workers] = priors.reliability
-    reach = np.full(start.size, np.inf)
-    # Unknown sides tell nothing of a side bias: bounds of 0 hold every worker's at an even chance.
-    if not judgments.sides:
-        reach[-votes.n_workers :] = 0.0
-    found = scipy.optimize.minimize(
-        negative_log_posterior,
-        start,
-        args=(votes, priors),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=scipy.optimize.Bounds(-reach, reach),
-        options={"maxiter": 2000, "maxfun": 4000, "ftol": 1e-12, "gtol": 1e-6},
-    )
-    strength, reliability, side = _split(found.x, votes)
-    return NoisyBradleyTerry(
-        workers=judgments.workers,
-        reliability=_logistic(reliability),
-        left_when_guessing=_logistic(side),
-        start=block.start,
-        doc=block.doc,
-        strength=strength,
-        converged=bool(found.success),
-    )
-
-
-def negative_log_posterior(parameters: Floats, votes: _Votes, priors: Priors) -> tuple[float, Floats]:
-    """Return minus the log posterior, up to a constant, and its gradient.
-
-    The parameters are the strengths, then each worker's reliability, then each worker's inclination to the
-    left; in logits.
-    """
-    strength, reliability, side = _split(parameters, votes)
-    looks, guess = _logistic(reliability), _logistic(side)
-    looking, guessing = looks[votes.worker], guess[votes.worker]
-    honest = _logistic(strength[votes.left] - strength[votes.right])
-    more = honest - guessing
-    # The chance of the vote that was cast; away from 0, where its logarithm is infinite.
-    chance = np.maximum(0.5 + votes.side * (guessing + looking * more - 0.5), 1e-12)
-    value = -float(votes.worth @ np.log(chance))
-    # d value / d chance of the left; the chain rule takes it to each of the three parameters that it mixes.
-    slope = -votes.worth * votes.side / chance
-    of_strength = slope * looking * honest * (1.0 - honest)
-    n, w = votes.n_candidates, votes.n_workers
-    # What is the same in all votes of a worker is multiplied once.
-    of_reliability = np.bincount(votes.worker, weights=slope * more, minlength=w) * looks * (1.0 - looks)
-    of_side = np.bincount(votes.worker, weights=slope, minlength=w) * (1.0 - looks) * guess * (1.0 - guess)
-    gradient = np.concatenate(
-        [
-            np.bincount(votes.left, weights=of_strength, minlength=n)
-            # The chance depends on left - right: what pulls the left one up pulls the right one down.
-            - np.bincount(votes.right, weights=of_strength, minlength=n)
-            + strength / priors.scale**2,
-            of_reliability + (reliability - priors.reliability) / priors.reliability_scale**2,
-            of_side + side / priors.side_scale**2,
-        ]
-    )
-    value += 0.5 * float((strength**2).sum()) / priors.scale**2
-    value += 0.5 * float(((reliability - priors.reliability) ** 2).sum()) / priors.reliability_scale**2
-    value += 0.5 * float((side**2).sum()) / priors.side_scale**2
-    return value, gradient
-
-
-def _split(parameters: Floats, votes: _Votes) -> tuple[Floats, Floats, Floats]:
-    n, w = votes.n_candidates, votes.n_workers
-    return parameters[:n], parameters[n : n + w], parameters[n + w :]
-
-
-def _logistic(x: Floats) -> Floats:
-    # The logistic function, which overflows for no x in this form.
-    return 0.5 * (1.0 + np.tanh(0.5 * x))
-
-
-def _votes(block: Tournaments, n_workers: int, ties: TieWorth, strengths: bool) -> _Votes:
-    decided, tied = np.flatnonzero(block.choice), np.flatnonzero(block.choice == 0)
-    tied = np.repeat(tied if ties == TieWorth.HALF else tied[:0], 2)
-    rows = np.concatenate([decided, tied])
-    worth = block.weighed(rows, strengths)
-    worth[decided.size :] *= 0.5
-    return _Votes(
-        left=block.left[rows],
-        right=block.right[rows],
-        # Code -1 would count from the end of the array by
-        # accident; the nameless worker is the last by design.
-        worker=np.where(block.worker >= 0, block.worker, n_workers - 1)[rows].astype(np.int64),
-        side=np.concatenate([block.choice[decided], np.tile([1, -1], tied.size // 2)]).astype(np.float64),
-        worth=worth,
-        n_candidates=block.doc.size,
-        n_workers=n_workers,
-    )
-
-
-def noisy_rule(judgments: Judgments, *, pools: Pools | None, ties: TieWorth, strengths: bool) -> Rule:
-    """Fit all judgments together, and return the rule that takes the greatest strength in each query."""
-    fit = fit_noisy_bradley_terry(judgments, pools=pools, ties=ties, strengths=strengths)
-
-    span = len(judgments.docs if pools is None else pools.docs)
-    keys = np.repeat(np.arange(fit.start.size - 1), np.diff(fit.start)) * span + fit.doc
-
-    def noisy_bradley_terry(block: Tournaments, weights: Weights, won: Floats) -> Standing:
-        # The fit has the rows of all queries, by query and document; a block has some of them.
-        query = block.first + block.query.astype(np.int64)
-        score = fit.strength[np.searchsorted(keys, query * span + block.doc)]
-        # The optimiser stops short of the optimum by less than this, which must not break a tie.
-        return Standing(score=score, winner=best(block, score, within=1e-4))
-
-    return noisy_bradley_terry
 
 
 class Learner(Protocol):

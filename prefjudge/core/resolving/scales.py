@@ -11,8 +11,14 @@ from numpy.typing import NDArray
 
 from prefjudge.core.judgments import Judgments, independent
 from prefjudge.core.pools import Pools
-from prefjudge.core.resolving.posterior import is_exact, log_evidences, turns_of
-from prefjudge.core.resolving.rules import ABOUT, Strengths, fit_strengths
+from prefjudge.core.resolving.posterior import (
+    ABOUT,
+    Strengths,
+    fit_strengths,
+    is_exact,
+    log_evidences,
+    turns_of,
+)
 from prefjudge.core.resolving.tournaments import (
     CastVotes,
     Floats,

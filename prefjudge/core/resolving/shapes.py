@@ -14,8 +14,7 @@ import numpy as np
 
 from prefjudge.core.judgments import Judgments
 from prefjudge.core.pools import Pools
-from prefjudge.core.resolving.posterior import LARGEST, Told, is_exact, pair_logs, tell_best
-from prefjudge.core.resolving.rules import fit_strengths
+from prefjudge.core.resolving.posterior import LARGEST, Told, fit_strengths, is_exact, pair_logs, tell_best
 from prefjudge.core.resolving.scales import Scales, Trust
 from prefjudge.core.resolving.tournaments import CastVotes, Floats, tournaments, vote_matrices
 from prefjudge.core.strategies import Counts, LapseNoise

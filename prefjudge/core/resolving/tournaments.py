@@ -417,12 +417,12 @@ class CastChoices:
             place=place, shown=self.shown[some], trust=self.trust[some], times=self.times[some]
         )
 
-    def add_log_likelihood(
-        self, total: NDArray[np.float32], strength: NDArray[np.float32], apart: float, heed: float
-    ) -> None:
-        """Add the log probability of each query's choices, as `CastVotes.log_likelihood` has it (Luce)."""
-        odds = np.float32(2.0 * apart) * (strength - strength.max(axis=1, keepdims=True))
-        np.exp(np.maximum(odds, np.float32(-87), out=odds), out=odds)
+    def add_log_likelihood(self, total: NDArray[np.float32], odds: NDArray[np.float32], heed: float) -> None:
+        """Add the log probability of each query's choices by the odds of its candidates (Luce).
+
+        They have the shapes (n, draws) and (n, k, draws); ``heed`` is the share of the votes of the most
+        reliable workers that are not lapses.
+        """
         chance = odds[self.place, self.shown[:, 0]]
         every = chance.copy()
         for column in self.shown.T[1:]:
@@ -488,6 +488,13 @@ class CastVotes:
         """How many cells and choices there are."""
         return self.place.size + (0 if self.choices is None else 2 * self.choices.place.size)
 
+    @classmethod
+    def of(cls, votes: Floats) -> "CastVotes":
+        """Return the votes of matrices, of shape (n, k, k), that are all trusted."""
+        place, x, y = np.nonzero(np.triu(votes + votes.transpose(0, 2, 1), 1))
+        trust = np.ones(place.size)
+        return cls(place=place, x=x, y=y, trust=trust, won=votes[place, x, y], lost=votes[place, y, x])
+
     def between(self, low: int, high: int) -> "CastVotes":
         """Return the votes of the queries from ``low`` up to ``high``, counted from ``low``."""
         return self._some(lambda of: slice(*np.searchsorted(of, [low, high]).tolist()), lambda of: of - low)
@@ -522,34 +529,6 @@ class CastVotes:
         backward = (self.place * k + self.y) * k + self.x
         cells, each = np.concatenate([forward, backward]), np.concatenate([for_x, for_y])
         return np.bincount(cells, weights=each, minlength=n * k * k).astype(np.float64).reshape(n, k, k)
-
-    def log_likelihood(self, strength: NDArray[np.float32], apart: float, heed: float) -> NDArray[np.float32]:
-        """Return the log probability of each query's votes, shape (n, draws).
-
-        Strengths have the shape (n, k, draws). A difference of strengths counts twice ``apart``; ``heed`` is
-        the share of the votes of the most reliable workers that are not lapses.
-        """
-        # trust x heed x logistic(2 u) + (1 - trust x heed) / 2 = 1 / 2 + trust x heed x tanh(u) / 2
-        lead = strength[self.place, self.x]
-        lead -= strength[self.place, self.y]
-        lead *= np.float32(apart)
-        np.tanh(lead, out=lead)
-        # Most cells have votes for one side only: one logarithm, from that side, is enough for them. Rounding
-        # must not make a vote impossible.
-        heeded = 0.4999999 * heed * self.trust
-        lead *= np.where(self.won > 0, heeded, -heeded).astype(np.float32)[:, None]
-        logs = np.log(np.float32(0.5) + lead)
-        logs *= np.where(self.won > 0, self.won, self.lost).astype(np.float32)[:, None]
-        torn = np.flatnonzero((self.won > 0) & (self.lost > 0))
-        if torn.size:
-            logs[torn] += np.log(np.float32(0.5) - lead[torn]) * self.lost[torn].astype(np.float32)[:, None]
-        total = np.zeros((strength.shape[0], strength.shape[2]), dtype=np.float32)
-        starts = np.flatnonzero(np.diff(self.place, prepend=-1))
-        if starts.size:
-            total[self.place[starts]] = np.add.reduceat(logs, starts, axis=0)
-        if self.choices is not None and self.choices.place.size:
-            self.choices.add_log_likelihood(total, strength, apart, heed)
-        return total
 
     def log_orders(self, n: int, k: int, error: float) -> Floats:
         """Return the log probability of each pair's votes if one is above the other, shape (n, k, k).

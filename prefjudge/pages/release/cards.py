@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from prefjudge.core.resolving.resolutions import HowResolved
-from prefjudge.core.resolving.rules import WEIGHING_RULE
 from prefjudge.errors import InputError
 from prefjudge.words import Rehearsal, json_text
 
@@ -316,10 +315,6 @@ _DESIGN = (
     ("allow_ties", "Ties allowed"),
 )
 
-_BY_SIDE = (
-    " The study also counted which side of the screen each worker favours; `resolve` does not take the "
-    "sides of a file for those of a screen, so an answer may differ."
-)
 _KEPT = (
     "The answers are version {} of those that `prefjudge run` keeps; a rule may find others in the same "
     "judgments. "
@@ -375,7 +370,6 @@ def release_notes(record: Mapping[str, Any]) -> str:
         *([("Reward of a HIT", f"${record['reward']}")] if asked else []),
     ]
     rehearsal = record.get("rehearsal")
-    by_side = _BY_SIDE if rule == WEIGHING_RULE else ""
     parts = [
         f"# {_cell(title_of(record))}",
         *([_cell(record["about"]["description"])] if record["about"]["description"] else []),
@@ -402,7 +396,7 @@ def release_notes(record: Mapping[str, Any]) -> str:
         ),
         "## Using it",
         f"{_KEPT.format(kept) if kept else ''}A query with one candidate has no judgment: that candidate is "
-        f"its answer.{by_side}\n\n```console\n"
+        f"its answer.\n\n```console\n"
         f"$ prefjudge resolve --judgments judgments.txt --rule {rule} --out again.qrels\n"
         "$ prefjudge score --runs 'RUNS' --qrels preference.qrels\n"
         "$ prefjudge release --verify .            # every byte, and the answers from the judgments alone\n"
