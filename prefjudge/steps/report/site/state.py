@@ -76,7 +76,7 @@ def find_entries(study: Study, given: Sequence[str | Path], today: date, notices
     if not names:
         raise InputError(
             f"{study.folder} has no runs, and a site shows a study's own",
-            f"Add them: prefjudge pool {quoted(study.folder)} --runs 'runs/*' --qrels FILE",
+            f"Add them first: prefjudge pool {quoted(study.folder)} --runs 'runs/*'",
         )
     aside = {
         name
