@@ -180,7 +180,7 @@ def test_names_typed_into_a_link_neither_read_the_study_nor_hold_its_hits(reques
     assert came[0].take(hits[20]), "and is known"
     clock.advance(3601)
     assert Visitor(url, "n11").status == 200
-    assert Visitor(desk.panel("vouched", signed=None, confirm=True), "n12").status == 200
+    assert Visitor(desk.panel("vouched", signed=None, confirm=True), "n12", "s12").status == 200
 
 
 def test_nothing_left_stands_once_it_was_shown(requester, desk):
@@ -254,11 +254,17 @@ def test_a_participant_may_stop_and_without_a_number_of_hits_that_is_the_end(req
 def test_nothing_of_a_visit_counts_before_the_panels_list_confirms_it(requester, desk, admin):
     known, forged = (offer(requester, AutoApprovalDelayInSeconds=60) for _ in range(2))
     url = desk.panel("confirmed", confirm=True)
-    visitor, forger = Visitor(url, "p1", "s1"), Visitor(url, "p1", "s-guessed")
+    visitor, forger = Visitor(url, "p1", "s1"), Visitor(url, "p1", "sguessed")
     ident = visitor.take(known)
     assert forger.get("/hits")["open"] == [], "another visit's HITs are not theirs to return"
     assert visitor.submit(ident)["status"] == "Submitted"
     forger.do(forged)
+    for ids in (("p1", ""), ("p1", "{{%SESSION_ID%}}"), ("{{%PROLIFIC_PID%}}", "s1"), ("", "s1")):
+        answer = HTTP.request("POST", f"{url}?{urlencode({'PROLIFIC_PID': ids[0], 'SESSION_ID': ids[1]})}")
+        assert (answer.status, b"Open the study again from Prolific&#39;s page." in answer.data) == (
+            404,
+            True,
+        )
     for path in ("/history", "/account", "/inbox"):
         assert forger.get(path)["code"] == "unconfirmed", "who knows another's id reads nothing of them"
     assert forger.post("/account/password", name="x", password="long enough")["code"] == "unconfirmed"
@@ -270,9 +276,9 @@ def test_nothing_of_a_visit_counts_before_the_panels_list_confirms_it(requester,
         requester.approve_assignment(AssignmentId=ident)
     rows = desk.visits("confirmed")
     assert [
-        (rows[one]["confirmed"], rows[one]["earned"], rows[one]["approve"]) for one in ("s1", "s-guessed")
+        (rows[one]["confirmed"], rows[one]["earned"], rows[one]["approve"]) for one in ("s1", "sguessed")
     ] == [(False, "0.00", False)] * 2
-    said = (("s1", "p1", "known"), ("s-guessed", "p1", "unknown"), ("s-other", "p9", "known"))
+    said = (("s1", "p1", "known"), ("sguessed", "p1", "unknown"), ("sother", "p9", "known"))
     assert desk.says("confirmed", *said) == {"confirmed": 1, "ended": 0, "thrown_away": 1, "not_here": 1}
     assert desk.says("confirmed", *said)["confirmed"] == 0
     (arrived,) = requester.list_assignments_for_hit(HITId=known["HITId"])["Assignments"]

@@ -134,8 +134,8 @@ def test_the_export_leaves_out_no_table_that_knows_a_worker(tmp_path):
 def test_work_that_no_panel_has_confirmed_is_free_again_once_nobody_can(served):
     server, requester, _ = served
     admin, hit = Admin(server), offer(requester)
-    url = Desk(admin).panel("typed", confirm=True)
-    person, always = Visitor(url, PID, SESSION), Visitor(url, "of a list")
+    url, listed = Desk(admin).panel("typed", confirm=True), Desk(admin).panel("listed")
+    person, always = Visitor(url, PID, SESSION), Visitor(listed, "of a list")
     person.do(hit)
     assert requester.get_hit(HITId=hit["HITId"])["HIT"]["NumberOfAssignmentsAvailable"] == 0
     receipt = admin.call("POST", f"/admin/workers/{person.worker_id}/forget", {"unpaid": "on"})["receipt"]

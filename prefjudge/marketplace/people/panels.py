@@ -29,6 +29,8 @@ from prefjudge.marketplace.store.store import Transaction, iso
 OUTCOMES = ("submitted", "returned", "none_left", "timed_out", "screened_out", "no_consent")
 """How a visit ends; each has its own way back to the panel."""
 MOST_HITS = 1000
+_PROLIFIC = ("PROLIFIC_PID", "SESSION_ID")
+"""The names that Prolific fills in in a link."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,9 +46,9 @@ class Panel:
 
     panel: str
     key_hash: str
-    participant: str = "PROLIFIC_PID"
+    participant: str = _PROLIFIC[0]
     study: str = "STUDY_ID"
-    session: str = "SESSION_ID"
+    session: str = _PROLIFIC[1]
     locale: str = "US"
     completion: str = "{}"
     signed: int = 0
@@ -325,16 +327,18 @@ def look(tx: Transaction, name: str, key: str, query: Mapping[str, str]) -> Arri
     panel = open_panel(tx, name, key)
     if panel.keys:  # only a token says who comes
         raise bad_link()
-    participant = query.get(panel.participant, "")
+    participant, session = query.get(panel.participant, ""), query.get(panel.session, "")
     if panel.signed and not _is_signed(tx, name, participant, query.get("signature", "")):
         raise bad_link()
-    return arrival(
-        panel,
-        participant,
-        query.get(panel.study, ""),
-        query.get(panel.session, ""),
-        confirmed=not panel.confirm,
-    )
+    if panel.confirm and (panel.participant, panel.session) == _PROLIFIC:
+        _refuse_incomplete(participant, session)
+    return arrival(panel, participant, query.get(panel.study, ""), session, confirmed=not panel.confirm)
+
+
+def _refuse_incomplete(*ids: str) -> None:
+    """Refuse a link whose ids Prolific has not filled in, as its list will never confirm such a visit."""
+    if not all(map(str.isalnum, ids)):
+        raise Refusal("bad_link", "Open the study again from Prolific's page.", 404)
 
 
 def arrival(panel: Panel, participant: str, study: str, session: str, *, confirmed: bool) -> Arrival:
