@@ -275,7 +275,9 @@ def test_for_an_hour_after_a_restore_nothing_is_paid_that_may_be_under_way(desk:
     for held in (False, True):
         said = " | ".join(desk.settle(held=held))
         assert ("$2.80 for 2 submissions waits until 20" in said) == (held or whole != "REJECTED")
-        assert "UTC, an hour after the worker site was restored from a backup: what was asked" in said
+        assert (
+            "UTC, an hour after the worker site's store was restored, copied or moved: what was asked" in said
+        )
         assert (desk.platform.paid, one.status) == ([], whole)
     desk.platform.pay("part", 80)  # it is seen now
     assert "$2.00 for 1 submission waits until" in " | ".join(desk.settle(held=True))

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -119,6 +120,23 @@ def test_a_person_gets_all_that_is_stored(served):
     admin.call("GET", "/admin/workers/ANOBODY", status=400)
 
 
+def test_a_store_notes_when_it_became_another_file(tmp_path):
+    first, second, third = (tmp_path / f"{name}.db" for name in ("first", "second", "third"))
+
+    def moved(file, now):
+        market = Marketplace(f"sqlite:///{file}", sweep=overview.sweep, clock=lambda: now)
+        market.close()
+        return market.moved
+
+    assert moved(first, 1.0) == 0
+    shutil.copy(first, second)
+    assert [moved(first, 2.0), moved(second, 3.0), moved(second, 4.0)] == [0, 3, 3]
+    first.rename(third)
+    assert moved(third, 5.0) == 0
+    shutil.copy(second, first)
+    assert moved(first, 6.0) == 6, "a copy of a copy"
+
+
 def test_the_export_leaves_out_no_table_that_knows_a_worker(tmp_path):
     market = Marketplace(f"sqlite:///{tmp_path}/m.db", sweep=overview.sweep)
     with market.database.transaction() as db:
@@ -142,7 +160,7 @@ def test_work_that_no_panel_has_confirmed_is_free_again_once_nobody_can(served):
     assert receipt["erased"] == {"unconfirmed work": 1, "sessions": 1, "panel ids": 1, "visits": 1}
     assert requester.get_hit(HITId=hit["HITId"])["HIT"]["NumberOfAssignmentsAvailable"] == 1
     admin.call("POST", f"/admin/workers/{always.worker_id}/forget")
-    back = Visitor(url, "of a list")
+    back = Visitor(listed, "of a list")
     assert (back.status, back.worker_id == always.worker_id) == (200, False), "a link without a session"
 
 

@@ -567,7 +567,7 @@ class Site:
     ahead = 0.0
     """Seconds by which its clock was ahead of ours when it last told of visits."""
     restored = 0.0
-    """When its store was restored from a backup, by its clock; 0 where it was not."""
+    """When its store was restored from a backup, copied or moved, by its clock; 0 where it was not."""
 
     def __init__(self, url: str, admin_token: str) -> None:
         self._url, self._path = url.rstrip("/"), "/admin/panels/prolific"

@@ -490,9 +490,9 @@ class Happened:
         if self.resting:
             yield (
                 f"${sum(self.resting)} for {many(len(self.resting), 'submission')} waits until "
-                f"{datetime.fromtimestamp(self.until, UTC):%F %H:%M} UTC, an hour after the worker site was "
-                "restored from a backup: what was asked for before that may not be seen yet on Prolific; the "
-                "next `prefjudge pay` after that pays it"
+                f"{datetime.fromtimestamp(self.until, UTC):%F %H:%M} UTC, an hour after the worker site's "
+                "store was restored, copied or moved: what was asked for before that may not be seen yet on "
+                "Prolific; the next `prefjudge pay` after that pays it"
             )
         if self.forgotten:
             yield (

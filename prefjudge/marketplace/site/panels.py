@@ -155,7 +155,7 @@ async def show_panel(call: Call) -> Page:
     """Show one panel: its link, its properties, and what its participants did and are owed.
 
     Programs get all visits, or ``most`` at once; ``before`` continues where a page ended. They are also told
-    what time it is here, and when the store was restored from a backup, in seconds since 1970.
+    what time it is here, and when the store was restored, copied or moved, in seconds since 1970.
     """
     name, query = call.path_params["panel"], call.query_params
     most = _number(query.get("most", "" if call.wants_json else str(AT_ONCE)), "most")
@@ -168,7 +168,8 @@ async def show_panel(call: Call) -> Page:
         more = listed[-1]["visit"] if listed and len(listed) == most else None
         shown = {"panel": _shown(tx, panel, call), "visits": listed, "before": more}
         if call.wants_json:
-            return {**shown, "now": tx.now, "restored": tx.marketplace.restored}
+            since = max(tx.marketplace.restored or 0.0, tx.marketplace.moved)
+            return {**shown, "now": tx.now, "restored": since or None}
         # whom to pay is said of all: the files are
         every = listed if more is None and before is None else visits.visit_list(tx, panel)
         return {**shown, "to_pay": visits.to_pay(every), "first": before is None}

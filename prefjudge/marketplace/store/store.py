@@ -300,6 +300,8 @@ class Marketplace:
             copied = db.value("SELECT value FROM settings WHERE name = :name", name=COPIED)
             self.restored = copied and float(_setting(db, f"restored: {copied}", lambda: repr(clock())))
             """When the store was first opened that was restored from its last backup; None if it was not."""
+            self.moved = _note_moved(db, file_of(store_url), clock())
+            """When the store was first opened as another file than before; 0 if it was not."""
         if sandbox not in (None, self.sandbox):
             self.close()
             raise _other_kind(store_url, self.sandbox)
@@ -402,6 +404,18 @@ def _setting(db: Connection, name: str, default: Callable[[], str]) -> str:
     """
     db.insert("settings", {"name": name, "value": default()}, "ON CONFLICT DO NOTHING")
     return str(db.value("SELECT value FROM settings WHERE name = :name", name=name))
+
+
+def _note_moved(db: Connection, file: Path | None, now: float) -> float:
+    """Return when a store was last found to be another file: a copy, beside which the first may go on."""
+    if file is None:
+        return 0.0
+    here = str(file.stat().st_ino)  # renaming keeps it, unlike a path or the name of a container
+    if _setting(db, "file", lambda: here) != here:
+        db.execute("DELETE FROM settings WHERE name IN ('file', 'moved')")
+        _setting(db, "file", lambda: here)
+        _setting(db, "moved", lambda: repr(now))
+    return float(db.value("SELECT value FROM settings WHERE name = 'moved'") or 0)
 
 
 R = TypeVar("R")
