@@ -351,11 +351,7 @@ _CLICKS = {
 }  # fmt: skip
 """What a person clicks there once the first participant is back, or the participant does."""
 _DECIDED = ("(approved)", "(partially approved)", "(rejected)", "(awaiting review)")
-_WHY = {
-    "so far": "by such visits, with fees, or by work that is under way",
-    "for people to come": "the study there has places that no HIT needs, or was stopped",
-}
-"""Why the sums of both ledgers may differ."""
+_TO_COME = "for people to come"
 _ACCOUNTS = ("partly", "pounds")
 """What the account may be: one that approves in part, or has another currency."""
 
@@ -418,15 +414,26 @@ def _copied(study: Study, folder: Path, standin: Any) -> Study:
 
 
 def _equality(ledgers: Mapping[str, tuple[str, str]]) -> str:
-    """Say whether both ledgers of a rehearsal are equal, and else where they differ, and why."""
-    differ = []
+    """Say whether both ledgers of a rehearsal are equal, and else where they differ, and why.
+
+    What is kept for people to come is not paid: there it may be for more places, or for none.
+    """
+    differ, kept = [], ""
     for name, (here, there) in ledgers.items():
         (mine, _, _), (theirs, _, status) = here.partition(" "), there.partition(" ")
-        if mine != theirs:
+        if mine != theirs and name == _TO_COME:
+            kept = (
+                f"; beyond that, {mine} is kept here for people to come, and {theirs} there, where the "
+                "study has places that no HIT needs, or was stopped: nothing of it is paid"
+            )
+        elif mine != theirs:
             bonus = "paid more by hand" if Decimal(theirs) > Decimal(mine) else "a bonus is missing"
-            why = _WHY.get(name, status.strip("()") if status in _DECIDED else bonus)
+            why = status.strip("()") if status in _DECIDED else bonus
+            if name == "so far":
+                why = "by such visits, with fees, or by work that is under way"
             differ.append(f"{name}, {mine} here and {theirs} there ({why})")
-    return f"the ledgers differ: {'; '.join(differ)}" if differ else "both ledgers are equal"
+    said = f"the ledgers differ: {'; '.join(differ)}" if differ else "both ledgers are equal"
+    return f"{said}{kept}"
 
 
 class _Rehearsal:
@@ -550,7 +557,7 @@ class _Rehearsal:
         held = platform.total - platform.available
         for name, cents, theirs in (
             ("so far", committed - to_come, platform.spent() + under_way),
-            ("for people to come", to_come, held - under_way),
+            (_TO_COME, to_come, held - under_way),
         ):
             ledgers[name] = (f"{cents * CENT:.2f}", f"{theirs * CENT:.2f}")
         return WorkResult(

@@ -201,6 +201,7 @@ class TestProlificCrowd(CrowdContract):
         said = " | ".join(stage.crowd.settle()[1])
         for words in (
             "1 of 9 places taken (1 awaiting review), 0.00 GBP charged",
+            "the account is in GBP, and so are all amounts here, even those with a $",
             "the reward was changed on Prolific: it pays 2.50 for a visit, and the HITs say 2.00",
             "the study has 9 places on Prolific, and the HITs need 2",
             "an hour pays 7.50 at the median time by Prolific's clock, and Prolific asks for 6.00 or more",

@@ -342,7 +342,7 @@ def test_a_part_approved_while_a_bonus_is_unseen_counts(desk: Desk, monkeypatch:
     assert desk.settle() == ()
     desk.site.kept[2] = replace(desk.site.kept[2], earned=Decimal("1.00"))
     desk.platform.paid = []  # it never came
-    assert desk.settle() == ()
+    assert "$0.20 was asked for and not seen yet" in " ".join(desk.settle())
     desk.platform.show_bonuses()
     for _ in range(2):
         assert desk.settle() == ()
@@ -361,7 +361,9 @@ def test_no_second_bonus_is_asked_for_before_the_first_is_seen(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk.platform.delayed = True
-    desk.settle()
+    assert desk.settle()[0].startswith("1 bonus of $0.80 was asked for and not seen yet"), (
+        "from the first look"
+    )
     desk.site.kept[2] = replace(desk.site.kept[2], earned=Decimal("2.00"))
     said = desk.settle()[0]
     assert said.startswith("1 bonus of $0.80 was asked for and not seen yet on Prolific: ")

@@ -116,10 +116,10 @@ class People:
             self.outcomes.append(who.finish(visitor, shown["completion"]))
         return True
 
-    def forge(self, habit: str = "honest") -> None:
-        """Let somebody work who has typed a link: Prolific knows neither the session nor the participant."""
+    def forge(self, habit: str = "honest", session: str = "0f" * 12) -> None:
+        """Let somebody work who has typed a link, or shared one: Prolific does not know who that is."""
         link = next(iter(self._platform.studies.values())).made["external_study_url"]
-        visitor = Visitor(self._endpoint, link, "5e" * 12, "0f" * 12)
+        visitor = Visitor(self._endpoint, link, "5e" * 12, session)
         hit_id = visitor.get("/hits")["groups"][0]["hit_id"]
         taken = visitor.accept({"HITId": hit_id})["assignment_id"]
         visitor.submit(taken, self._answers(hit_id, taken, habit))
@@ -200,6 +200,7 @@ def test_what_a_person_did_at_prolific_stands_and_is_said(study: Path, platform:
     for habit in ("early", "early", "honest"):
         assert people.come(habit)
     approved, rejected, honest = platform.submissions
+    people.forge(session=honest)
     platform.turn_into(approved, "APPROVED")
     platform.turn_into(rejected, "REJECTED")
     platform.move("STOP")
@@ -217,6 +218,8 @@ def test_what_a_person_did_at_prolific_stands_and_is_said(study: Path, platform:
         "1 submission done in part was approved on Prolific",
     ):
         assert words in said
+    for words in ("waits to be returned", "without accepted work"):  # of who came by a shared link
+        assert words not in said
     paid = pay(study, live=True, held=True)
     assert [session for session, _ in platform.paid] == [rejected]
     assert platform.submissions[rejected].status == "REJECTED", "a bonus pays the part"
@@ -690,14 +693,14 @@ def site_of(study: Path) -> tuple[str, str]:
             "",
             "returned",
             "the study has 10 places on Prolific, and the HITs need 9",
-            "to come, 19.60 here and 22.40 there",
+            "both ledgers are equal; beyond that, 19.60 is kept here for people to come, and 22.40 there",
         ),
         (":partly,publish-lost", "partially approved", "1 partially approved", "both ledgers are equal"),
         (
-            ":approved-in-part",
+            ":bonus-by-hand,approved-in-part",
             "partially approved",
-            "1 submission approved in part on Prolific got $1.00, which is $",
-            "and 1.00 there (partially approved)",
+            "1 submission approved in part on Prolific got $1.00, and $0.50 by bonuses, which is $",
+            "and 1.50 there (partially approved)",
         ),
         (
             ":rejected,pounds",
@@ -709,7 +712,7 @@ def site_of(study: Path) -> tuple[str, str]:
             ":bonus-refused, bonus-lost, stopped",
             "returned",
             "the study was stopped on Prolific",
-            "(the study there has",
+            "both ledgers are equal; beyond that, ",
         ),
     ],
 )

@@ -561,6 +561,15 @@ class Visit:
         return sum(state in _HANDED_IN for state in self.assignments.values()) >= self.wanted
 
 
+def without_shared(visits: Sequence[Visit], listed: Mapping[str, Submission]) -> tuple[Visit, ...]:
+    """Return the visits but those by a shared link, whose submission is another participant's."""
+    return tuple(
+        one
+        for one in visits
+        if one.session not in listed or one.participant == listed[one.session].participant
+    )
+
+
 class Site:
     """The panel of Prolific's participants at one marketplace, as its admin sees it."""
 

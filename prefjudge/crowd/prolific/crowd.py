@@ -28,6 +28,7 @@ from prefjudge.crowd.prolific.client import (
     make_codes,
     read_submission,
     way_back,
+    without_shared,
 )
 from prefjudge.crowd.prolific.money import CENT, CalculatedPrices, Payments, approved_for
 from prefjudge.crowd.protocol import CrowdSettings, Identity, Prices, RefusedError
@@ -496,7 +497,8 @@ class ProlificCrowd(HitCrowd):
         """Return how the study stands on Prolific, what was edited there, and what an hour pays."""
         study = self.find()
         assert study is not None
-        listed, visits = self.submissions.read(study), self._site.visits()
+        listed = self.submissions.read(study)
+        visits = without_shared(self._site.visits(), listed)
         statuses = [one.status for one in listed.values()]
         counts = ", ".join(f"{statuses.count(one)} {one.lower()}" for one in dict.fromkeys(statuses))
         used = sum(one not in _FREED for one in statuses)
@@ -506,6 +508,8 @@ class ProlificCrowd(HitCrowd):
             f"on Prolific the study is {study.status.lower()}: {used} of {many(study.places, 'place')} taken"
             f"{f' ({counts})' if counts else ''}, {self._compared(charged, currency, visits)}"
         ]
+        if currency != "USD":
+            said.append(f"the account is in {currency}, and so are all amounts here, even those with a $")
         if others := self._studies.doubles:
             said.append(
                 f"{many(others, 'other study has', 'other studies have')} this one's internal name on "
@@ -560,7 +564,7 @@ class ProlificCrowd(HitCrowd):
     def _parts_differ(
         self, study: Found, listed: Mapping[str, Submission], visits: Sequence[Visit], rewards: int
     ) -> Iterator[str]:
-        """Yield what submissions approved in part were paid, where that is not what they earned."""
+        """Yield what submissions approved in part were paid, with bonuses, where they did not earn that."""
         statuses, reward = {session: one.status for session, one in listed.items()}, study.reward * CENT
         parts = [one for one in visits if one.decided and statuses.get(one.session) == _PARTLY]
         counts = Counter(statuses.values())
@@ -568,10 +572,14 @@ class ProlificCrowd(HitCrowd):
         more = paid - sum(approved_for(_PARTLY, one, reward) for one in parts)
         # where more got some of the rewards, nobody knows whose is what
         if parts and more and len(parts) == counts[_PARTLY] + counts["SCREENED OUT"]:
-            yield (
-                f"{many(len(parts), 'submission')} approved in part on Prolific got ${paid:.2f}, which is "
-                f"${abs(more):.2f} {'more' if more > 0 else 'less'} than was owed"
-            )
+            read = self._payments(study).read
+            beside = sum(max(Decimal(0), read(one.session)[1] - one.asked) for one in parts)
+            got = f"${paid:.2f}{f', and ${beside:.2f} by bonuses' if beside else ''}"
+            if more := more + beside:
+                yield (
+                    f"{many(len(parts), 'submission')} approved in part on Prolific got {got}, which is "
+                    f"${abs(more):.2f} {'more' if more > 0 else 'less'} than was owed"
+                )
 
     def _payments(self, study: Found) -> Payments:
         return Payments(
@@ -588,7 +596,8 @@ class ProlificCrowd(HitCrowd):
 
         Whoever submits meanwhile is in neither number. In both, a place more would be offered for no work.
         """
-        return self.submissions.sync(), self._site.visits(), self._outstanding()
+        listed = self.submissions.sync()
+        return listed, without_shared(self._site.visits(), listed), self._outstanding()
 
     def _wanted(self, listed: Mapping[str, Submission], visits: Sequence[Visit], outstanding: int) -> int:
         """Return how many places the HITs need, with those that are used up."""

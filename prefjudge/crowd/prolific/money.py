@@ -220,7 +220,7 @@ class Payments:
         try:
             return self._act(visit, status, reward, happened, held=held)
         except RefusedError:
-            now, _, _ = self._read(visit.session)
+            now, _, _ = self.read(visit.session)
             if now == status:
                 raise
         return self._act(visit, now, reward, happened, held=held)
@@ -229,7 +229,7 @@ class Payments:
         """Do what is to be done for one visit; return what it was."""
         act, shown, asked_back = act_on(status, visit, reward), Decimal(0), True
         if act is not Act.WAIT and (visit.due or visit.asked):  # the list is older than what is done by it
-            status, shown, asked_back = self._read(visit.session)
+            status, shown, asked_back = self.read(visit.session)
             act = act_on(status, visit, reward)
             if act is Act.APPROVE and shown and asked_back:  # a bonus replaces the reward, known here or not
                 act = Act.BONUS
@@ -246,7 +246,7 @@ class Payments:
                 if whole and self.unreject(visit.session):
                     act = Act.APPROVE
                 else:
-                    status, shown, asked_back = self._read(visit.session)
+                    status, shown, asked_back = self.read(visit.session)
                     act = act_on(status, visit, reward)
                 if rest and act in (Act.APPROVE, Act.REFUSED):
                     happened.overruled.append((rest, act is Act.APPROVE))
@@ -288,7 +288,7 @@ class Payments:
         for visit in visits:
             status = listed[visit.session].status if visit.session in listed else ""
             if act_on(status, visit, reward) is Act.REFUSED:
-                _, shown, _ = self._read(visit.session)
+                _, shown, _ = self.read(visit.session)
                 whole = act_on("AWAITING REVIEW", visit, reward) is Act.APPROVE and not shown
                 each += [(_rest_of(visit, shown), whole)] if _rest_of(visit, shown) else []
         return tuple(_overruled(each, "would be paid"))
@@ -346,7 +346,7 @@ class Payments:
         if not isinstance(cost, (int, float)):
             raise self.client.odd("a bonus")
         self._refuse_unpaid(cost)
-        if self._read(visit.session)[:2] != (status, shown):
+        if self.read(visit.session)[:2] != (status, shown):
             return  # a person has decided meanwhile, which the next look settles
         if not self.site.note_paid(visit.number, "bonus"):
             return  # another process has asked for it since this one looked
@@ -354,14 +354,18 @@ class Payments:
             self.client.call("POST", f"/api/v1/bulk-bonus-payments/{bulk['id']}/pay/", again=False)
             happened.paid += amount
         except LostReplyError:
-            happened.unseen.append((amount, Decimal(0), _SOON))
+            pass
         except CrowdError:  # Prolific did nothing: it may be asked again
             self.site.note_paid(visit.number, "refused")
             raise
+        now, seen = status, shown
         with suppress(CrowdError):  # else the next look names it
-            if status != "APPROVED" and self._read(visit.session)[0] == "APPROVED":  # by a person, meanwhile
-                paid = visit.asked + amount
-                happened.twice.append((paid, paid + self.study.reward * CENT - visit.earned))
+            now, seen, _ = self.read(visit.session)
+        if seen < shown + amount:
+            happened.unseen.append((amount, Decimal(0), _SOON))
+        if now == "APPROVED" != status:  # by a person, meanwhile
+            paid = visit.asked + amount
+            happened.twice.append((paid, paid + self.study.reward * CENT - visit.earned))
 
     def _when_unseen(self, asked: str, status: str) -> str:
         """Return what to say of a bonus that was ``asked`` for then, by the clock that recorded it."""
@@ -401,7 +405,7 @@ class Payments:
                 "Add money to the workspace, then pay again.",
             )
 
-    def _read(self, session: str) -> tuple[str, Decimal, bool]:
+    def read(self, session: str) -> tuple[str, Decimal, bool]:
         """Return a submission's status, the bonuses that Prolific shows, and whether it was asked back."""
         found = self.client.get(f"/api/v1/submissions/{session}/")
         if not isinstance(found, dict):
@@ -430,7 +434,7 @@ class Payments:
 
     def unreject(self, session: str) -> bool:
         """Take a rejection back, because a person said so; return whether Prolific did."""
-        if self._read(session)[1]:  # what a bonus pays stays rejected there
+        if self.read(session)[1]:  # what a bonus pays stays rejected there
             return False
         try:
             self._decide(session, {"action": "UNREJECT"})
