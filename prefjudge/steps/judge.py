@@ -233,7 +233,6 @@ def judge(
     model: str | None = None,
     worth: bool = False,
     family: str | None = None,
-    own_kind: bool = False,
     workers: Annotated[int, Interval(ge=1, le=64)] = 8,
     most: Annotated[int, Ge(1)] | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -261,9 +260,8 @@ def judge(
     worth : bool
         Say what models' votes are worth, instead of asking for more.
     family : str, optional
-        Its maker, or what run tags would call its kind, where the model's name does not say it.
-    own_kind : bool
-        Judge although a run of its kind is in the pool.
+        Its maker, or what run tags would call its kind, where the model's name does not say it; ``none`` has
+        it judge runs of its own kind, too.
     workers : int
         How many questions are asked at once.
     most : int, optional
@@ -297,7 +295,7 @@ def judge(
         )
     from prefjudge.crowd.model import ChatModel
 
-    notices = _guard(opened, model, family, own_kind)
+    notices = _guard(opened, model, family)
     endpoint = ChatModel(url, model, os.environ.get(KEY_VARIABLE, ""), tell)
     asker = _Asker(opened, endpoint)
     with opened.transaction(write=False) as db:
@@ -403,15 +401,15 @@ def load_prompt() -> "Template":
     return Environment(undefined=StrictUndefined, autoescape=False).from_string(text)  # noqa: S701
 
 
-def _guard(study: Study, model: str, family: str | None, own_kind: bool) -> tuple[str, ...]:
+def _guard(study: Study, model: str, family: str | None) -> tuple[str, ...]:
     """Refuse a model whose kind is in the pool; return a notice where its kind is not known."""
     with study.transaction(write=False) as db:
         runs = [found.name for found in load_inputs(db) if found.kind == "run"]
     kin = kin_among(family or model, runs)
-    if kin and not own_kind:
+    if kin:
         raise StudyError(
             f"{model} would judge runs of its own kind: {', '.join(kin)}",
-            "Choose another model; or say --own-kind, and report it.",
+            "Choose another model; or say --family none, and report it.",
         )
     if family or model_families(model):
         return ()

@@ -162,7 +162,7 @@ def test_a_judge_does_not_meet_its_own_kind_unless_told(pooled: Path, endpoint: 
         judge(pooled, url=endpoint.url, model="o3-mini")
     with pytest.raises(StudyError, match="own kind: reranker-large, reranker-small"):
         judge(pooled, url=endpoint.url, model="judge-1", family="reranker")
-    told = judge(pooled, url=endpoint.url, model="gpt-4o", own_kind=True, most=1)
+    told = judge(pooled, url=endpoint.url, model="gpt-4o", family="none", most=1)
     assert (told.asked, told.notices) == (2, ())
     unknown = judge(pooled, url=endpoint.url, model="acme/reranker-xl", most=1)
     assert "the name acme/reranker-xl does not say whose model it is" in unknown.notices[0]
