@@ -103,6 +103,8 @@ class _VerbCommand(TyperCommand):
         numbers = _numbers(signature(self.callback)) if self.callback else {}
         for option in self.get_params(ctx):
             assert isinstance(option, TyperArgument | TyperOption), option
+            if {*args} & {*option.opts} and (other := {*args} & {*option.secondary_opts}):
+                raise typer.BadParameter(f"{other.pop()} says the opposite.", ctx=ctx, param=option)
             value = given.get(option.name)
             if value is None:
                 value = option.value_from_envvar(ctx)

@@ -25,7 +25,7 @@ from prefjudge.cli.output import (
     screen_width,
     stamp,
 )
-from prefjudge.errors import CrowdError, NotFinished, quoted
+from prefjudge.errors import ConfigError, CrowdError, NotFinished, quoted
 from prefjudge.words import chance_text, many, some
 
 if TYPE_CHECKING:
@@ -275,19 +275,21 @@ def publish(
     json: Json = False,
 ) -> None:
     """Ask before anything is spent, and print what was published."""
-    one_target(sandbox=sandbox, live=live)
     steered = stop is not None or places is not None
+    if steered and sandbox:
+        raise ConfigError("nobody is recruited for a sandbox", "Leave --sandbox out.")
+    one_target(sandbox=sandbox, live=live)
     with progress("publishing") as bar:
         result = call(confirm=_ask_before_publish(json), progress=bar)
     if json:
         print_json(result)
-    elif steered:
-        _warn_of_offer(result)
     elif result.dry_run:
-        show_offer(result)
+        (show_offer if result.total or not steered else _warn_of_offer)(result)
         for line in result.calls:
             say(line)
-        say("nothing was published: this was a dry run")
+        say(f"nothing was {'changed' if steered else 'published'}: this was a dry run")
+    elif steered:
+        _warn_of_offer(result)
     elif result.published:
         if yes:
             _warn_of_offer(result)
@@ -328,7 +330,7 @@ def show_offer(offer: "PublishResult") -> None:
     """Print what would be published, where, and what it costs."""
     money = "play money" if offer.target == "sandbox" else "REAL MONEY"
     say(f"target    {offer.target} ({money}) at {offer.endpoint}")
-    if not offer.hits:
+    if not (offer.hits or offer.total):
         waits = (
             f": {offer.open:,} open ones ask for what is left" if offer.open else ": no pair waits for votes"
         )
@@ -339,14 +341,16 @@ def show_offer(offer: "PublishResult") -> None:
     if offer.passages > 2:
         asked = f"{many(offer.pairs, 'question')} of up to {offer.passages} passages"
     inside = f"{asked}, {many(offer.assignments, 'assignment')}"
-    say(f"HITs      {offer.hits:,} with {inside}: {span(float(offer.hours))} of work")
-    if offer.strategy:
+    if offer.hits:
+        say(f"HITs      {offer.hits:,} with {inside}: {span(float(offer.hours))} of work")
+    if offer.strategy and offer.hits:
         say(f"plan      {offer.strategy}; what prefjudge plan advises is for prefjudge run")
     if not offer.total:
         say("cost      none: the work is unpaid")
         _warn_of_offer(offer)
         return
-    say(f"cost      ${offer.total:,} = ${offer.rewards:,} rewards + ${offer.fees:,} fees")
+    parts = f" = ${offer.rewards:,} rewards + ${offer.fees:,} fees" if offer.hits else " for more places"
+    say(f"cost      ${offer.total:,}{parts}")
     if offer.budget is not None:
         say(f"budget    ${offer.budget:,.2f}, of which ${offer.committed:,.2f} is committed")
     if offer.account is not None:

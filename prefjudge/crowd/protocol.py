@@ -263,6 +263,15 @@ class Recruiting(Protocol):
         """Let nobody come any more, let people come again, or set how many may; return how it stands."""
         ...
 
+    def plan_steering(
+        self, *, stop: bool | None = None, places: int | None = None
+    ) -> tuple[Sequence[str], tuple[str, ...], Decimal, Decimal]:
+        """Return what ``steer`` would call and what to know before; nothing is changed.
+
+        Returns, too, what the people cost who may come besides, and what all cost with what was charged.
+        """
+        ...
+
     def quote(self, pay: Decimal, workers: int) -> tuple[Decimal, str]:
         """Return what so many workers cost together for this ``pay``, and the currency of all amounts."""
         ...

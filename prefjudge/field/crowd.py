@@ -241,7 +241,8 @@ def _find_target(study: Study, target: str) -> TargetConfig:
     if configured is None:
         raise StudyError(
             f"the study's config has no target {target!r}",
-            f"Add [targets.{target}] with its url to study.toml.",
+            f"{'Add --live (real money), or ' if study.config.target(LIVE) else 'Add '}"
+            f"[targets.{target}] with its url to study.toml.",
         )
     if target == LIVE and not configured.live:
         raise StudyError(
@@ -274,7 +275,7 @@ def _pinned(study: Study, target: str, configured: TargetConfig, address: Addres
     if pinned != who.name:
         raise StudyError(
             f"the study has published to the marketplace {pinned}, but {who.name} answers now",
-            "Set the target's url in study.toml to the marketplace that has the study's HITs.",
+            f"Set url, or workspace, of [targets.{target}] in study.toml back to where the study's HITs are.",
         )
     return crowd
 

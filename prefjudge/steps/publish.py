@@ -11,7 +11,7 @@ from annotated_types import Ge
 from prefjudge.core.hits import CENT, Estimate, estimate
 from prefjudge.core.strategies import RoundRobin
 from prefjudge.crowd.protocol import Crowd, Prices, Recruiting, RefusedError
-from prefjudge.errors import StudyError, quoted
+from prefjudge.errors import BudgetError, StudyError, quoted
 from prefjudge.field.challenge import asked_by_run, follow_design
 from prefjudge.field.crowd import open_crowd
 from prefjudge.field.pay import lock_crowd, lock_spending, refuse_unknown_hits
@@ -40,7 +40,7 @@ from prefjudge.study.store import (
     Study,
     choose_target,
     current_target,
-    find_target,
+    meant_target,
     open_study,
 )
 from prefjudge.words import many
@@ -53,7 +53,7 @@ class PublishResult(Shown):
     ``strategy`` is the plan that it follows, empty where ``run`` decides. ``pairs`` counts questions where a
     question may show more than two passages. ``hours`` is the time that all assignments take at the expected
     seconds a pair, three passages being one and a half. ``calls`` would recruit people elsewhere, in a dry
-    run.
+    run. ``places`` are asked for there in all; ``total`` is what more of them cost.
     """
 
     name: str
@@ -77,6 +77,7 @@ class PublishResult(Shown):
     warnings: tuple[str, ...] = ()
     calls: tuple[str, ...] = ()
     passages: int = 2
+    places: int = 0
 
 
 def publish(
@@ -107,13 +108,14 @@ def publish(
         Use the live target of the config, which pays real money. It is never the default, and overrides
         ``sandbox``.
     dry_run : bool
-        Say what would be published and what it would cost; publish and record nothing.
+        Say what would be published, or changed on Prolific, and what it would cost; do nothing.
     yes : bool
         Do not ask for confirmation. Otherwise ``confirm`` is called.
     stop : bool, optional
         Let nobody come from Prolific any more, or let people come again (False).
     places : int, optional
-        Let so many people take part on Prolific in all, which lets a stopped study go on.
+        Let so many people take part on Prolific in all, which lets a stopped study go on. What more of them
+        cost is asked first.
     confirm : callable, optional
         Shown the estimate; publishes where it returns True.
     progress : callable, optional
@@ -132,7 +134,18 @@ def publish(
     """
     opened = open_study(study)
     if stop is not None or places is not None:
-        return _steer(opened, stop, places)
+        if stop and places is not None:
+            raise StudyError("a study that is stopped takes no places", "Give one of --stop and --places.")
+        target = LIVE if live else meant_target(opened)
+        with open_crowd(opened, target) as crowd:
+            plan = _plan_steering(opened, crowd, target, stop, places)
+        if dry_run:
+            return replace(plan, dry_run=True)
+        if places is not None and plan.total and not yes and not (confirm and confirm(plan)):
+            raise StudyError(
+                "nothing was changed: you did not confirm it", "Answer the question with yes, or add --yes."
+            )
+        return _steer(opened, target, stop, places, plan.total)
     target = choose_target(sandbox=sandbox, live=live)
     with open_crowd(opened, target) as crowd:
         refuse_unknown_hits(opened, crowd, target)
@@ -170,19 +183,39 @@ def publish(
         return replace(done, published=len(hits), warnings=(*offer.warnings, *kept_away))
 
 
-def _steer(study: Study, stop: bool | None, places: int | None) -> PublishResult:
+def _plan_steering(
+    study: Study, crowd: Crowd, target: str, stop: bool | None, places: int | None
+) -> PublishResult:
+    """Return what a person's word about people from elsewhere would do; more than the budget is refused."""
+    if not isinstance(crowd, Recruiting):
+        raise StudyError(
+            f"nobody is recruited for the {target} target: its people come by themselves",
+            "Only people from Prolific can be stopped or sent for. `prefjudge serve` ends with Ctrl-C.",
+        )
+    calls, warnings, cost, held = crowd.plan_steering(stop=stop, places=places)
+    offer = replace(_offer(study, target, crowd, ()), total=cost, calls=tuple(calls), warnings=warnings)
+    if places is not None and offer.budget is not None and cost and held > offer.budget:
+        raise BudgetError(
+            f"{places:,} places would hold ${held:,} with what was charged; the budget is "
+            f"${offer.budget:,.2f}",
+            "Raise `budget` in study.toml, or give fewer places.",
+        )
+    return replace(offer, places=places or 0)
+
+
+def _steer(
+    study: Study, target: str, stop: bool | None, places: int | None, agreed: Decimal
+) -> PublishResult:
     """Stop the people who come from elsewhere, or let them come, as a person says."""
-    if stop and places is not None:
-        raise StudyError("a study that is stopped takes no places", "Give one of --stop and --places.")
-    target = find_target(study)
     with lock_crowd(study, target) as crowd:
-        if not isinstance(crowd, Recruiting):
+        now = _plan_steering(study, crowd, target, stop, places)
+        if places is not None and now.total > agreed:
             raise StudyError(
-                f"nobody is recruited for the {target} target: its people come by themselves",
-                "Only people from Prolific can be stopped or sent for. `prefjudge serve` ends with Ctrl-C.",
+                f"nothing was changed: ${agreed} was confirmed, but it costs ${now.total} now",
+                "Repeat the verb: the study or the prices have changed meanwhile.",
             )
-        standing = steer(study, crowd, stop=stop, places=places)
-        return replace(_offer(study, target, crowd, ()), warnings=standing)
+        assert isinstance(crowd, Recruiting)
+        return replace(now, calls=(), warnings=steer(study, crowd, stop=stop, places=places))
 
 
 def _due(study: Study, target: str) -> tuple[StudyHit, ...]:

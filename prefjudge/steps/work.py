@@ -43,11 +43,11 @@ from prefjudge.study.store import (
     STORE_FILE,
     Study,
     count_up,
+    current_target,
     drop_setting,
     find_target,
     keep_setting,
     open_study,
-    refuse_other_target,
 )
 
 _AT_ONCE = 8
@@ -152,7 +152,10 @@ def work(
         return _rehearse(opened, panel, truth)
     errors = _errors(opened, workers, error)
     with opened.transaction(write=False) as db:
-        refuse_other_target(db, SANDBOX)
+        if current_target(db) == LIVE:
+            raise StudyError(
+                "the study is live, and its rehearsal in the sandbox is over", "Rehearse in another study."
+            )
         published = count_hits(db, SANDBOX)
     if not published:
         raise lacking(opened, Stage.PUBLISHED, target=SANDBOX)

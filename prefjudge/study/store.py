@@ -682,12 +682,19 @@ def find_target(study: "Study") -> str:
 
 def advised(study: "Study", verb: str) -> str:
     """Return the command of a verb for a study, at the target whose work is the study's."""
-    return command(verb, study.folder, find_target(study))
+    return command(verb, study.folder, meant_target(study))
+
+
+def meant_target(study: "Study") -> str:
+    """Return the target whose work is, or will be, the study's: the live one where there is no sandbox."""
+    target, config = find_target(study), study.config
+    return LIVE if config.target(LIVE) and not config.target(SANDBOX) else target
 
 
 def command(verb: str, folder: "str | Path", target: str) -> str:
     """Return the command of a verb that takes ``--live``, as a shell takes it."""
-    return f"prefjudge {verb} {quoted(folder)}{' --live' if target == LIVE else ''}"
+    where = " --live" if target == LIVE else " --sandbox" * (verb in ("publish", "run"))
+    return f"prefjudge {verb} {quoted(folder)}{where}"
 
 
 def load_published_targets(db: Connection) -> frozenset[str]:

@@ -16,7 +16,9 @@ from typing import Any, TypeVar
 
 import pytest
 import urllib3
+from typer.testing import CliRunner
 
+from prefjudge.cli.app import app
 from prefjudge.crowd.mturk import MTurkCrowd
 from prefjudge.crowd.prolific import client, money
 from prefjudge.crowd.prolific.client import Site
@@ -25,7 +27,7 @@ from prefjudge.crowd.prolific.standin import PROJECT, TOKEN, WORKSPACE, Platform
 from prefjudge.crowd.prolific.standin import Study as There
 from prefjudge.crowd.protocol import RefusedError
 from prefjudge.crowd.simulated import Truth, read_page
-from prefjudge.errors import ConfigError, CrowdError, InputError, StudyError
+from prefjudge.errors import BudgetError, ConfigError, CrowdError, InputError, StudyError
 from prefjudge.field import crowd as watched
 from prefjudge.field.crowd import find_running, keep_marketplace_open
 from prefjudge.steps.collect import CollectResult, collect
@@ -38,7 +40,7 @@ from prefjudge.steps.status import status
 from prefjudge.steps.store.backup import backup, recover
 from prefjudge.steps.work import simulated_truth, work
 from prefjudge.steps.workers import forget_person
-from prefjudge.study.store import LIVE, Study
+from prefjudge.study.store import LIVE, Study, advised
 from tests.crowd.prolific_people import Participant, Visitor, fresh
 from tests.crowd.prolific_people import prolific as prolific
 from tests.crowd.prolific_words import Words, hold_against_document
@@ -143,6 +145,11 @@ def ledger(study: Path) -> int:
 
 
 def test_a_study_is_published_collected_and_paid_at_prolific(study: Path, platform: Platform) -> None:
+    assert advised(Study(study), "publish") == f"prefjudge publish {study} --live", "its only target"
+    with pytest.raises(StudyError, match=r"no target 'sandbox'\nAdd --live"):
+        pay(study, held=True)
+    with pytest.raises(RefusedError, match="nothing of this study is published"):
+        publish(study, stop=True)
     offer = publish(study, live=True, dry_run=True)
     assert (offer.hits, offer.total, offer.account) == (7, 7 * Decimal("2.80"), Decimal("10000.00"))
     assert [call.split(" ")[:2] for call in offer.calls] == [
@@ -229,9 +236,28 @@ def test_what_a_person_did_at_prolific_stands_and_is_said(study: Path, platform:
     assert resumed.warnings == status(study, confidence=False).notices
     assert resumed.warnings[0].startswith("on Prolific the study is active: 3 of 8 places taken")
     assert publish(study, stop=True).warnings[0].startswith("on Prolific the study is completed")
+    typed = CliRunner().invoke(app, ["publish", str(study), "--stop", "--resume"])
+    assert (typed.exit_code, platform.study.status) == (2, "COMPLETED")
     with pytest.raises(StudyError, match="takes no places"):
         publish(study, stop=True, places=9)
-    assert publish(study, places=10).warnings[0].startswith("on Prolific the study is active: 3 of 10")
+    before = (platform.study.status, platform.study.places)
+    for stop, places in ((True, None), (False, None), (None, 10)):
+        would = publish(study, live=True, dry_run=True, stop=stop, places=places)
+        assert [call.split(" ")[0] for call in would.calls] == ["PATCH"]
+    assert (would.total, would.places) == (2 * Decimal("2.80"), 10)
+    assert "has 10 places on Prolific, and the HITs need 8" in would.warnings[0]
+    for places, words in (
+        (10, "you did not confirm it"),
+        (100, r"would hold \$2\d\d.\d\d .* budget is \$100.00"),
+    ):
+        with pytest.raises((StudyError, BudgetError), match=words):
+            publish(study, places=places)
+    assert (platform.study.status, platform.study.places) == before, "none of that changes anything"
+    steered = publish(study, places=10, confirm=lambda offer: offer.total == would.total)
+    assert steered.warnings[0].startswith("on Prolific the study is active: 3 of 10")
+    judge_all(study, people)
+    with pytest.raises(RefusedError, match="whoever came would find nothing to do"):
+        publish(study, places=20, yes=True)
 
 
 def copy_there(platform: Platform, status: str) -> str:
@@ -305,6 +331,21 @@ def test_a_visit_of_several_hits_is_paid_at_once_and_one_in_part_by_a_bonus(
     publish(study, live=True, yes=True)
     (made,) = platform.studies.values()
     assert (made.places, made.reward) == (4, 400)
+    as_published = config.read_text()
+    for before, after, words in (
+        ("hits = 2", "hits = 4", "was published with 2: set it back"),
+        (WORKSPACE, "0c" * 12, r"answers now\nSet url, or workspace, of \[targets.live\]"),
+    ):
+        config.write_text(as_published.replace(before, after))
+        try:
+            said = " | ".join(collect(study, live=True).notices)
+        except StudyError as refused:
+            said = str(refused)
+        assert re.search(words, said)
+        assert "reward was changed" not in said
+    config.write_text(as_published)
+    with pytest.raises(StudyError, match="is over\nRehearse in another study"):
+        work(study)
     people = People(study, platform)
     judge_all(study, people)
     assert people.outcomes == ["submitted"] * 4

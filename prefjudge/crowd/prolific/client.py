@@ -325,6 +325,8 @@ class Studies:
         self._client, self._project, self._name, self._come_by = client, project, name, come_by
         self._remember = remember
         self._id = ""
+        self.planned: list[str] | None = None
+        """The calls that would change the study, where none of them is to be made."""
         self.doubles = 0
         """How many others were published under its name, as Prolific's pages duplicate a study with it."""
 
@@ -389,7 +391,11 @@ class Studies:
             self.move(study, "STOP")
 
     def _change(self, study: Found, changed: Mapping[str, object]) -> Found:
-        return _found(self._client, self._client.call("PATCH", f"/api/v1/studies/{study.study_id}/", changed))
+        path = f"/api/v1/studies/{study.study_id}/"
+        if self.planned is not None:
+            self.planned.append(f"PATCH {path} {json.dumps(changed)}")
+            return study
+        return _found(self._client, self._client.call("PATCH", path, changed))
 
     def move(self, study: Found, action: str) -> None:
         """Publish, pause, start or stop the study.
@@ -398,6 +404,8 @@ class Studies:
         and the study's status tells.
         """
         path = f"/api/v1/studies/{study.study_id}/transition/"
+        if self.planned is not None:
+            return self.planned.append(f"POST {path} {json.dumps({'action': action})}")
         try:
             self._client.call("POST", path, {"action": action})
         except RefusedError:

@@ -372,14 +372,17 @@ class ProlificCrowd(HitCrowd):
             spent += count_outstanding(hit) * self.prices.submission(Decimal(hit["Reward"]), 1)
         return (cents + self._held(study)) * CENT - spent
 
-    def _held(self, study: Found | None) -> int:
-        """Return the cents that Prolific keeps for the study's places, and those that it has paid."""
+    def _held(self, study: Found | None, after: int = 0) -> int:
+        """Return the cents that Prolific keeps for the study's places, and those that it has paid.
+
+        With ``after``, as if so many places were open.
+        """
         if study is None or study.status == "UNPUBLISHED":
             return 0
         statuses = [one.status for one in self.submissions.read(study).values()]
         there = sum(statuses.count(one) for one in _UNDECIDED)
         over = statuses.count("APPROVED") + statuses.count("PARTIALLY APPROVED")
-        places = there if study.status == "COMPLETED" else study.places - over
+        places = there if study.status == "COMPLETED" and not after else (after or study.places) - over
         return self._prolific.charged(study.study_id)[0] + places * self._prices.place(study.reward)
 
     def _cost_of(self, visit: Visit, study: Found) -> Decimal:
@@ -471,27 +474,52 @@ class ProlificCrowd(HitCrowd):
 
     def steer(self, *, stop: bool | None = None, places: int | None = None) -> tuple[str, ...]:
         """Stop the study or let it go on, as a person says; or set how many people may take part."""
-        study, outstanding = self.find(), self._outstanding()
+        self._steer_to(*self._steered(stop, places)[:2], stop)
+        return self._standing(self._outstanding())
+
+    def plan_steering(
+        self, *, stop: bool | None = None, places: int | None = None
+    ) -> tuple[Sequence[str], tuple[str, ...], Decimal, Decimal]:
+        """Return the calls of `steer`, what to know before, and what more places, and then all, cost."""
+        study, after, needed = self._steered(stop, places)
+        self._studies.planned = calls = list[str]()
+        self._steer_to(study, after, stop)
+        self._studies.planned = None
+        if stop:
+            return calls, (), Decimal("0.00"), Decimal("0.00")
+        more = self._prices.place(study.reward, after - study.places) if after > study.places else 0
+        said = (_too_many(after, needed),) if after > needed else ()
+        return calls, said, more * CENT, self._held(study, after) * CENT
+
+    def _steered(self, stop: bool | None, places: int | None) -> tuple[Found, int, int]:
+        """Return the study, how many places it is to have, and how many it needs."""
+        study = self.find()
         if study is None or study.status == "UNPUBLISHED":
             raise RefusedError("nothing of this study is published on Prolific", "Publish it first.")
         if stop:
-            self._studies.stop(study, by_hand=True)
-            return self._standing(outstanding)
-        if places is None and not outstanding:
-            raise RefusedError("no HIT waits for people, so the study stays as it is", "Publish HITs first.")
+            return study, study.places, study.places
+        listed, visits, outstanding = self._count_people()
+        if not outstanding:
+            raise RefusedError(
+                "no HIT waits for people: whoever came would find nothing to do", "Publish HITs first."
+            )
         over = study.status in ("AWAITING REVIEW", "COMPLETED")  # only more places make it run again
-        if places is not None and places < study.places + over:
+        wanted, least = self._wanted(listed, visits, outstanding), study.places + over
+        if places is not None and places < least:
             raise RefusedError(
                 f"the study has {many(study.places, 'place')} on Prolific, which never lowers them"
                 f"{', and goes on only with more' if over else ''}",
                 f"Give more; to let nobody come any more: prefjudge publish {self._settings.study} --stop",
             )
+        return study, places or max(wanted, least), max(_used(listed), wanted)
+
+    def _steer_to(self, study: Found, places: int, stop: bool | None) -> None:
+        if stop:
+            self._studies.stop(study, by_hand=True)
+            return
         if study.status == "PAUSED":
             self._studies.move(study, "START")
-        if places is None:
-            places = max(self._wanted(*self._count_people()), study.places + over)
         self._studies.resize(study, places)
-        return self._standing(outstanding)
 
     def _standing(self, outstanding: int) -> tuple[str, ...]:
         """Return how the study stands on Prolific, what was edited there, and what an hour pays."""
@@ -501,7 +529,7 @@ class ProlificCrowd(HitCrowd):
         visits = without_shared(self._site.visits(), listed)
         statuses = [one.status for one in listed.values()]
         counts = ", ".join(f"{statuses.count(one)} {one.lower()}" for one in dict.fromkeys(statuses))
-        used = sum(one not in _FREED for one in statuses)
+        used = _used(listed)
         currency = self._prolific.balance(self.account.workspace)[1]
         charged, rewards, bonuses = self._prolific.charged(study.study_id)
         said = [
@@ -524,7 +552,13 @@ class ProlificCrowd(HitCrowd):
             )
         rewards_here = (int(Decimal(hit["Reward"]) / CENT) for hit, _ in self._list_hits())
         here = next((self.account.hits * one for one in rewards_here), study.reward)
-        if here != study.reward:
+        one = here // self.account.hits
+        if here != study.reward and one and study.reward % one == 0:
+            said.append(
+                f"hits of the target in study.toml is {self.account.hits}, and the study on Prolific was "
+                f"published with {study.reward // one}: set it back"
+            )
+        elif here != study.reward:
             said.append(
                 f"the reward was changed on Prolific: it pays {study.reward * CENT:.2f} for a visit, and the "
                 f"HITs say {here * CENT:.2f}"
@@ -538,10 +572,7 @@ class ProlificCrowd(HitCrowd):
             )
         needed = max(used, self._wanted(listed, visits, outstanding))
         if outstanding and study.places > needed:
-            said.append(
-                f"the study has {many(study.places, 'place')} on Prolific, and the HITs need {needed}: who "
-                "takes one of the others finds nothing to do"
-            )
+            said.append(_too_many(study.places, needed))
         paces = [one.seconds for one in listed.values() if one.seconds and one.status in _WAITS]
         if paces:
             hourly = study.reward * CENT * 3600 / Decimal(median(paces))
@@ -625,7 +656,7 @@ class ProlificCrowd(HitCrowd):
             study = self._studies.resize(study, study.places)
         statuses = [one.status for one in listed.values()]
         over = study.status in ("AWAITING REVIEW", "COMPLETED") and not study.stopped
-        early = sum(one not in _FREED for one in statuses) < study.places or (
+        early = _used(listed) < study.places or (
             study.status == "COMPLETED" and any(one in _UNDECIDED for one in statuses)
         )
         by_hand = study.stopped not in ("", CLOSED)
@@ -721,6 +752,18 @@ class ProlificCrowd(HitCrowd):
                 "Serve it behind a web server with TLS (deploy/), with --public-url https://….",
             )
         return f"{self._settings.public_url.rstrip('/')}{path}"
+
+
+def _used(listed: Mapping[str, Submission]) -> int:
+    """Return how many places are taken."""
+    return sum(one.status not in _FREED for one in listed.values())
+
+
+def _too_many(places: int, needed: int) -> str:
+    return (
+        f"the study has {many(places, 'place')} on Prolific, and the HITs need {needed}: who takes one of "
+        "the others finds nothing to do"
+    )
 
 
 def _refuse_requirements(who: Eligibility) -> None:
