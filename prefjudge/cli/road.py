@@ -350,6 +350,8 @@ def show_offer(offer: "PublishResult") -> None:
         _warn_of_offer(offer)
         return
     parts = f" = ${offer.rewards:,} rewards + ${offer.fees:,} fees" if offer.hits else " for more places"
+    if offer.hits and (spare := offer.total - offer.rewards - offer.fees):
+        parts += f" + ${spare:,} that is held for visits that are not full"
     say(f"cost      ${offer.total:,}{parts}")
     if offer.budget is not None:
         say(f"budget    ${offer.budget:,.2f}, of which ${offer.committed:,.2f} is committed")

@@ -176,6 +176,7 @@ def publish(
                     f"nothing was published: ${agreed.total} was confirmed, but it costs ${offer.total} now",
                     "Repeat the verb: the study or the prices have changed meanwhile.",
                 )
+            _refuse_held(opened, offer)
             admit_newcomers(opened, crowd, target, more=len(hits))
             publish_hits(opened, crowd, hits, progress)
             kept_away = recruit(opened, crowd)
@@ -218,6 +219,18 @@ def _steer(
         return replace(now, calls=(), warnings=steer(study, crowd, stop=stop, places=places))
 
 
+def _refuse_held(study: Study, offer: PublishResult) -> None:
+    """Refuse visits of several HITs that are not full, where the budget pays for the HITs alone."""
+    budget, needed = study.config.budget, offer.committed + offer.rewards + offer.fees
+    held = offer.committed + offer.total
+    if budget is not None and needed <= budget < held:
+        raise BudgetError(
+            f"whole visits hold ${offer.total:,} on top of ${offer.committed:,.2f}; the budget is "
+            f"${budget:,.2f}",
+            "Raise `budget` in study.toml, or lower hits of the target before the first publication.",
+        )
+
+
 def _due(study: Study, target: str) -> tuple[StudyHit, ...]:
     """Return the HITs to publish: those whose publication was interrupted, and those for pairs that wait."""
     from prefjudge.field.publish import plan_batch
@@ -230,6 +243,9 @@ def _offer(
     study: Study, target: str, crowd: Crowd, hits: Sequence[StudyHit], *, dry_run: bool = False
 ) -> PublishResult:
     cost, account = estimate_cost(study, crowd.prices, hits), _account(crowd)
+    held = cost.total
+    if isinstance(crowd, Recruiting):
+        held = max(held, crowd.quote(study.config.hit.reward, cost.assignments)[0])
     with study.transaction(write=False) as db:
         committed = committed_cents(db, target)
         open_hits = count_hits(db, target).get(HitStatus.OPEN, 0)
@@ -244,7 +260,7 @@ def _offer(
         assignments=cost.assignments,
         rewards=cost.rewards,
         fees=cost.fees,
-        total=cost.total,
+        total=held,
         hourly=cost.hourly,
         hours=round(cost.hours, 1),
         committed=Decimal(committed) / 100,

@@ -328,6 +328,12 @@ def test_a_visit_of_several_hits_is_paid_at_once_and_one_in_part_by_a_bonus(
 ) -> None:
     config = study / "study.toml"
     config.write_text(config.read_text() + "hits = 2\n")
+    whole = config.read_text()
+    config.write_text(whole.replace("budget = 100.00", "budget = 22.39"))
+    assert publish(study, live=True, dry_run=True).total == 4 * Decimal("5.60"), "the HITs cost 19.60"
+    with pytest.raises(BudgetError, match=r"hold \$22.40 on top of \$0.00"):
+        publish(study, live=True, yes=True)
+    config.write_text(whole.replace("budget = 100.00", "budget = 22.40"))
     publish(study, live=True, yes=True)
     (made,) = platform.studies.values()
     assert (made.places, made.reward) == (4, 400)
