@@ -233,8 +233,8 @@ class _JudgmentReader:
         self.problems = Problems(path, "judgments file")
         self.width: int | None = None
         self.taken = _JudgmentRows()
-        self.choices: dict[tuple[bytes, ...], tuple[int, list[bytes]]] = {}
-        """The place and the winners of each choice out of several, by query, worker and number."""
+        self.choices: dict[tuple[bytes, ...], tuple[int, bytes, set[bytes]]] = {}
+        """The place, winner and losers of each choice out of several, by query, worker and number."""
 
     def columns(self, count: int) -> int:
         if self.width is None:
@@ -277,17 +277,21 @@ class _JudgmentReader:
                 )
             self.problems.at(rows, row, 5, "the sixth column is not the number of a choice", _CHOICE_HINT)
             return -1
-        number, winners = self.choices.setdefault((query, worker, said), (len(self.choices), []))
-        winners.append(preferred)
-        what = ""
+        known = self.choices.setdefault((query, worker, said), (len(self.choices), preferred, set()))
+        number, winner, losers = known
+        lost = 2 if preferred == left else 1
+        what, column, loser = "", 3, rows.raw(row, lost)
         if preferred in TIES and preferred not in (left, right):
             what = "a choice out of several passages is no tie"
-        elif preferred != winners[0]:
+        elif preferred != winner:
             what = f"choice {decode(said)} of this worker for this query has another winner before"
-        elif len(winners) == MOST_PASSAGES:
+        elif loser in losers:
+            what, column = f"choice {decode(said)} of this worker for this query has this line before", lost
+        elif len(losers) == MOST_PASSAGES - 1:
             what = f"choice {decode(said)} is out of more than {MOST_PASSAGES} passages"
+        losers.add(loser)
         if what:
-            self.problems.at(rows, row, 3, what, _CHOICE_HINT)
+            self.problems.at(rows, row, column, what, _CHOICE_HINT)
         return number
 
     def _check(self, rows: Fields, row: int) -> None:

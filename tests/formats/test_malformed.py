@@ -348,6 +348,10 @@ def test_a_run_that_found_nothing_is_not_an_error(tmp_path):
             "2:7: choice 1 of this worker for this query has another winner before",
         ),
         (["q a b a w 1", "q a c tie w 1"], "2:7: a choice out of several passages is no tie"),
+        (
+            ["q a b a w 1", "q a c a w 1", "q b a a w 1"],
+            "3:3: choice 1 of this worker for this query has this",
+        ),
         ([f"q a {doc} a w 1" for doc in "bcdef"], "5:7: choice 1 is out of more than 5 passages"),
         (["q a b a w -1", "q a c a w 1"], "1:11: the sixth column is not the number of a choice"),
     ],
