@@ -20,7 +20,7 @@ def read(fields):
     return _multipart(media, body)
 
 
-@given(st.lists(st.tuples(TEXTS.filter(lambda name: "\\" not in name), TEXTS)))
+@given(st.lists(st.tuples(TEXTS.filter(lambda name: not {*name} & {*"\\%"}), TEXTS)))
 def test_the_fields_of_a_multipart_form_arrive_as_they_are(fields):
     assert read(fields) == fields
 
