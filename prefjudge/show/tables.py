@@ -146,6 +146,7 @@ def to_latex(table: Table, column: float = COLUMN, text: float = TEXT) -> str:
     packages = ",".join(["booktabs", *["graphicx"] * scaled, *["longtable"] * long, "textcomp"])
     lines = [
         rf"% needs \usepackage{{{packages}}}",
+        *[r"% goes over pages, so it needs one column: \onecolumn before it, \twocolumn after"] * long,
         *(f"% {_one_line(key)}: {_one_line(words)}" for key, words in table.provenance.items()),
     ]
     if long:

@@ -45,7 +45,7 @@ def matrix(rows: int) -> Table:
 def test_a_matrix_is_set_small_and_nothing_after_it() -> None:
     assert r"\small" in to_latex(matrix(3)).split(r"\begin{tabular}")[0]
     long = to_latex(matrix(LONG + 1))
-    assert long.splitlines()[1].startswith(r"{\small")
+    assert long.splitlines()[2].startswith(r"{\small")
     assert long.rstrip().endswith("}")
 
 
