@@ -339,7 +339,7 @@ def test_a_visit_of_several_hits_is_paid_at_once_and_one_in_part_by_a_bonus(
     assert (made.places, made.reward) == (4, 400)
     as_published = config.read_text()
     for before, after, words in (
-        ("hits = 2", "hits = 4", "was published with 2: set it back"),
+        ("hits = 2", "hits = 1", "was published with 2: set it back"),
         (WORKSPACE, "0c" * 12, r"answers now\nSet url, or workspace, of \[targets.live\]"),
     ):
         config.write_text(as_published.replace(before, after))
@@ -349,6 +349,7 @@ def test_a_visit_of_several_hits_is_paid_at_once_and_one_in_part_by_a_bonus(
             said = str(refused)
         assert re.search(words, said)
         assert "reward was changed" not in said
+        assert made.places == 4
     config.write_text(as_published)
     with pytest.raises(StudyError, match="is over\nRehearse in another study"):
         work(study)

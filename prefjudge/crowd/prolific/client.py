@@ -585,6 +585,8 @@ class Site:
     """Seconds by which its clock was ahead of ours when it last told of visits."""
     restored = 0.0
     """When its store was restored from a backup, copied or moved, by its clock; 0 where it was not."""
+    hits = 0
+    """How many HITs a visit has, as the study was published; 0 before it told of visits."""
 
     def __init__(self, url: str, admin_token: str) -> None:
         self._url, self._path = url.rstrip("/"), "/admin/panels/prolific"
@@ -602,6 +604,7 @@ class Site:
         if not found:
             return ()
         self.ahead, self.restored = float(found["now"]) - time(), float(found["restored"] or 0)
+        self.hits = int(found["panel"]["hits"])
         return tuple(_visit(one) for one in found["visits"])
 
     def tell(self, submissions: Sequence[Mapping[str, str]]) -> None:

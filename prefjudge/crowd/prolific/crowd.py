@@ -172,6 +172,11 @@ class ProlificCrowd(HitCrowd):
         return self._prolific.url
 
     @property
+    def _hits(self) -> int:
+        """HITs that a visit has, as it was published: study.toml may say otherwise since."""
+        return self._site.hits or self.account.hits
+
+    @property
     def prices(self) -> Prices:
         """What Prolific charges."""
         return self._prices
@@ -387,7 +392,7 @@ class ProlificCrowd(HitCrowd):
 
     def _cost_of(self, visit: Visit, study: Found) -> Decimal:
         """Return what a visit costs: each HIT that waits for a decision, and what it has earned."""
-        hit = self.prices.submission(study.reward / Decimal(self.account.hits) * CENT, 1)
+        hit = self.prices.submission(study.reward / Decimal(self._hits) * CENT, 1)
         return visit.to_review * hit + self.prices.bonus(visit.earned)
 
     def recruit(self) -> tuple[str, ...]:
@@ -551,12 +556,11 @@ class ProlificCrowd(HitCrowd):
                 "once each is paid, rejected or returned there, its HIT is free for others"
             )
         rewards_here = (int(Decimal(hit["Reward"]) / CENT) for hit, _ in self._list_hits())
-        here = next((self.account.hits * one for one in rewards_here), study.reward)
-        one = here // self.account.hits
-        if here != study.reward and one and study.reward % one == 0:
+        here = next((self._hits * one for one in rewards_here), study.reward)
+        if self._hits != self.account.hits:
             said.append(
                 f"hits of the target in study.toml is {self.account.hits}, and the study on Prolific was "
-                f"published with {study.reward // one}: set it back"
+                f"published with {self._hits}: set it back"
             )
         elif here != study.reward:
             said.append(
@@ -637,7 +641,7 @@ class ProlificCrowd(HitCrowd):
             one.status in _WAITS or (one.status in ("ACTIVE", "RESERVED") and session in done)
             for session, one in listed.items()
         )
-        return settled + ceil(outstanding / self.account.hits)
+        return settled + ceil(outstanding / self._hits)
 
     def _fit(
         self, study: Found, listed: Mapping[str, Submission], visits: Sequence[Visit], outstanding: int
