@@ -112,9 +112,10 @@ def publish(
     yes : bool
         Do not ask for confirmation. Otherwise ``confirm`` is called.
     stop : bool, optional
-        Let nobody come from Prolific any more, or let people come again (False).
+        Let nobody come from Prolific any more, or let people come again (False); a study that was over needs
+        a place more for that, or as many as HITs wait for.
     places : int, optional
-        Let so many people take part on Prolific in all, which lets a stopped study go on. What more of them
+        Let so many people take part on Prolific in all, which lets a stopped study go on. What more places
         cost is asked first.
     confirm : callable, optional
         Shown the estimate; publishes where it returns True.
@@ -141,7 +142,7 @@ def publish(
             plan = _plan_steering(opened, crowd, target, stop, places)
         if dry_run:
             return replace(plan, dry_run=True)
-        if places is not None and plan.total and not yes and not (confirm and confirm(plan)):
+        if plan.total and not yes and not (confirm and confirm(plan)):
             raise StudyError(
                 "nothing was changed: you did not confirm it", "Answer the question with yes, or add --yes."
             )
@@ -195,10 +196,9 @@ def _plan_steering(
         )
     calls, warnings, cost, held = crowd.plan_steering(stop=stop, places=places)
     offer = replace(_offer(study, target, crowd, ()), total=cost, calls=tuple(calls), warnings=warnings)
-    if places is not None and offer.budget is not None and cost and held > offer.budget:
+    if offer.budget is not None and cost and held > offer.budget:
         raise BudgetError(
-            f"{places:,} places would hold ${held:,} with what was charged; the budget is "
-            f"${offer.budget:,.2f}",
+            f"the places would hold ${held:,} with what was charged; the budget is ${offer.budget:,.2f}",
             "Raise `budget` in study.toml, or give fewer places.",
         )
     return replace(offer, places=places or 0)
@@ -210,7 +210,7 @@ def _steer(
     """Stop the people who come from elsewhere, or let them come, as a person says."""
     with lock_crowd(study, target) as crowd:
         now = _plan_steering(study, crowd, target, stop, places)
-        if places is not None and now.total > agreed:
+        if now.total > agreed:
             raise StudyError(
                 f"nothing was changed: ${agreed} was confirmed, but it costs ${now.total} now",
                 "Repeat the verb: the study or the prices have changed meanwhile.",

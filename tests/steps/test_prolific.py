@@ -232,7 +232,9 @@ def test_what_a_person_did_at_prolific_stands_and_is_said(study: Path, platform:
     assert platform.submissions[rejected].status == "REJECTED", "a bonus pays the part"
     assert not any("of it is not paid" in one for one in paid.notices)
     assert "by a bonus, and the rejection stays" in " | ".join(paid.notices)
-    resumed = publish(study, stop=False)
+    with pytest.raises(StudyError, match="you did not confirm it"):
+        publish(study, stop=False)  # what is over goes on with more places alone
+    resumed = publish(study, stop=False, yes=True)
     assert resumed.warnings == status(study, confidence=False).notices
     assert resumed.warnings[0].startswith("on Prolific the study is active: 3 of 8 places taken")
     assert publish(study, stop=True).warnings[0].startswith("on Prolific the study is completed")
@@ -686,7 +688,7 @@ def test_kills_faults_and_clicks_leave_both_ledgers_equal_or_the_difference_name
     for habit in rng.sample(["early", "wrong", "forgetful", "late", "early", "honest", "odd", "early"], 8):
         wire.on = False
         if not people.come(habit):
-            wire.until_done(lambda: publish(study, stop=False), person)
+            wire.until_done(lambda: publish(study, stop=False, yes=True), person)
             people.come(habit)
         click()
         if rng.random() < 0.7:

@@ -584,9 +584,7 @@ class HitCrowd:
 
     def allow(self, worker_id: str, group: WorkerGroup, tasks: int, *, submitted: int) -> None:
         """Set how many HITs a worker may take, by the score in a qualification; one who left needs none."""
-        with suppress(
-            UnknownError
-        ):  # whoever worked at a marketplace that was lost is unknown to the new one
+        with suppress(UnknownError):  # whoever worked at a marketplace that was lost
             self._groups.limit(worker_id, group, tasks, submitted)
 
     def admit(self, group: WorkerGroup, workers: int | None) -> None:
