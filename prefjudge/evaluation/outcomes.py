@@ -260,7 +260,7 @@ def describe_outcomes(row: Outcomes) -> str:
         ),
         Harm.MIXED: f"{row.b} and {row.a} are each significantly better in one way",
         Harm.WORSE: f"{row.b} is significantly worse than {row.a}",
-        Harm.NOT_TOLD_APART: f"{row.b} and {row.a} are not told apart",
+        Harm.NOT_TOLD_APART: f"{row.b} and {row.a} are not told apart by what they answer, or how high",
     }[row.verdict]
     answers = (
         f"{many(row.only_b, 'query is', 'queries are')} answered only by {row.b} and {row.only_a:,} only by "

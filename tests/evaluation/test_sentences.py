@@ -92,7 +92,7 @@ LOWER = "the answer is 1.50 positions lower in s"
         ),
         (Harm.MIXED, "s and r are each significantly better in one way"),
         (Harm.WORSE, "s is significantly worse than r"),
-        (Harm.NOT_TOLD_APART, "s and r are not told apart"),
+        (Harm.NOT_TOLD_APART, "s and r are not told apart by what they answer, or how high"),
     ],
 )
 def test_what_can_be_claimed_of_two_runs(harm: Harm, claim: str) -> None:
