@@ -3,8 +3,7 @@
 Inputs are generated with a fixed seed below the cache folder, peers are installed in an environment of their
 own, and ours and theirs run in turn. What counts is the ratios; seconds depend on the machine and its load.
 ``trec_eval`` takes part where it is on the path.
-``--json FILE`` keeps the figures; ``--compare FILE`` measures the same again, and says what got worse.
-``python scripts/bench/marketplace.py --workers 200 --hits 2000`` puts load on the marketplace.
+``--json FILE`` keeps the figures. ``python scripts/bench/marketplace.py`` puts load on the marketplace.
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from compare import Figures, report
 from harness import ROOT, Lab, hold
 from machine import describe
 from ratios import Result, summary
@@ -41,29 +39,7 @@ SECTIONS = (
 
 
 def main() -> int:
-    """Hold the contests and print how they end; 1 where something got worse."""
-    parser = _parser()
-    options = parser.parse_args()
-    unknown = set(options.sections) - set(SECTIONS)
-    if unknown:
-        parser.error(f"no section {', '.join(sorted(unknown))}; there are {', '.join(SECTIONS)}")
-    if options.against and not options.compare:
-        parser.error("--against takes the place of measuring again: give --compare OLD.json, too")
-    try:
-        old = Figures.read(options.compare) if options.compare else None
-        if old is not None and options.against:
-            return _compare(old, Figures.read(options.against))
-        if old is not None:  # what is compared is measured in the same way
-            options.short, options.rounds = old.short, old.rounds
-        figures = _measure(options, options.sections or (old.sections if old else SECTIONS))
-        if options.json:
-            options.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
-        return _compare(old, Figures.of(figures)) if old else 0
-    except ValueError as error:
-        parser.error(str(error))
-
-
-def _parser() -> argparse.ArgumentParser:
+    """Hold the contests and print how they end."""
     parser = argparse.ArgumentParser(prog="python scripts/bench", description=__doc__)
     parser.add_argument(
         "sections", nargs="*", metavar="SECTION", help="one or more of: " + ", ".join(SECTIONS)
@@ -77,13 +53,14 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--json", type=Path, help="write the figures there, too, and where they were measured"
     )
-    parser.add_argument(
-        "--compare", type=Path, metavar="OLD.json", help="measure again; exit with 1 if anything got worse"
-    )
-    parser.add_argument(
-        "--against", type=Path, metavar="NEW.json", help="with --compare: take these, and measure nothing"
-    )
-    return parser
+    options = parser.parse_args()
+    unknown = set(options.sections) - set(SECTIONS)
+    if unknown:
+        parser.error(f"no section {', '.join(sorted(unknown))}; there are {', '.join(SECTIONS)}")
+    figures = _measure(options, options.sections or SECTIONS)
+    if options.json:
+        options.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    return 0
 
 
 def _measure(options: argparse.Namespace, sections: Sequence[str]) -> dict[str, Any]:
@@ -114,12 +91,6 @@ def _measure(options: argparse.Namespace, sections: Sequence[str]) -> dict[str, 
             {"section": name, **one.to_json()} for name, section in results.items() for one in section
         ],
     }
-
-
-def _compare(old: Figures, new: Figures) -> int:
-    lines, worse = report(old, new)
-    print("\n".join(lines))
-    return int(worse)
 
 
 if __name__ == "__main__":

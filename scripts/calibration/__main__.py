@@ -21,8 +21,6 @@ The goals are 0.05 for the weighted error and 0.08 for the worst bin. Where the 
 tell the error, no statement can be right for each error: the goals then hold for all errors together, in the
 line "all". ``--brief`` prints a row for each pool and number of queries instead, for a table.
 
-``--plot FILE`` draws the same as a reliability diagram, a plot for each noise.
-
 With ``--real FILE ...``, which are independent votes on the same pairs, P(best) of each file's answers is
 held against what all files together say of the same answers: on average the two should be equal (off), but
 for what chance does to votes on these pairs (+-, from votes drawn anew ``--redraws`` times).
@@ -79,7 +77,6 @@ from choices import table as choices
 from comparisons import table as comparisons
 from costs import STRATEGIES as PLANNED
 from costs import table as costs
-from diagram import diagram
 from examples import table as examples
 from looks import equal_table
 from looks import table as looks
@@ -90,7 +87,6 @@ from votings import ASKED, SMALL, USUAL, table
 from winners import table as winners
 
 from prefjudge.core.planning.rounds import parse_strategy
-from prefjudge.findings.outputs import write_figure
 
 
 def main() -> int:
@@ -155,7 +151,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=2021)
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--brief", action="store_true", help="a row for each pool and number of queries")
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="a reliability diagram, .svg or .png")
     parser.add_argument("--real", type=Path, nargs="+", default=[], metavar="FILE", help="judgments")
     parser.add_argument("--redraws", type=int, default=40, help="of the real votes")
     parser.add_argument("--only-real", action="store_true", help="no simulation")
@@ -199,8 +194,6 @@ def simulated(options: argparse.Namespace) -> None:
     print(
         f"of {every.right.size} answers {best:.4f} are the best, and {known:.4f} by those who know the crowd"
     )
-    if options.plot:
-        write_figure(options.plot, diagram(rows))
 
 
 def check(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
@@ -213,8 +206,6 @@ def check(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
         parser.error("a share of wrong votes lies between 0 and 0.5")
     if options.processes < 1 or options.redraws < 2:
         parser.error("there is one process or more, and there are two redraws or more")
-    if options.plot and options.plot.suffix.lower() not in (".svg", ".png"):
-        parser.error("a plot is a file whose name ends in .svg or .png")
     for name in options.strategies:
         try:
             parse_strategy(name)

@@ -156,7 +156,7 @@ def test_usual_crowds_err_as_crowds_are_expected_to_before_any_vote(cells: Modul
     assert even / 400 == pytest.approx(1 / 3, abs=0.07)
 
 
-def test_a_cell_alone_gives_the_line_that_it_has_in_the_grid(tmp_path: Path) -> None:
+def test_a_cell_alone_gives_the_line_that_it_has_in_the_grid() -> None:
     few = ("--answers", 12, "--queries", 6, "--strategies", "round-robin:1")
     two = ("--processes", 2)
     grid = run("--pools", 2, 3, "--errors", 0.2, 0.33, "--noises", "bradley-terry", "constant", *few, *two)
@@ -164,12 +164,8 @@ def test_a_cell_alone_gives_the_line_that_it_has_in_the_grid(tmp_path: Path) -> 
     lines = grid.stdout.splitlines()
     # A head, four designs with a line for each error and one for all, what missed, and what is known.
     assert len(lines) == 1 + 4 * 3 + 2
-    plot = tmp_path / "plot.png"
-    alone = run(
-        "--pools", 3, "--errors", 0.33, "--noises", "constant", *few, "--processes", 1, "--plot", plot
-    )
+    alone = run("--pools", 3, "--errors", 0.33, "--noises", "constant", *few, "--processes", 1)
     assert alone.stdout.splitlines()[1] in lines
-    assert plot.read_bytes().startswith(b"\x89PNG")
     assert [line.split()[:7] for line in lines[1:3]] == [
         ["2", "6", "round-robin:1", "bradley-terry", "0.2", "12", "0.000"],
         ["2", "6", "round-robin:1", "bradley-terry", "0.33", "12", "0.000"],
@@ -194,28 +190,6 @@ def test_a_row_misses_by_its_error_or_its_worst_bin_and_only_where_votes_tell(ce
     assert row(0.55, 0, 199).missed  # .09 on average
     assert not row(0.55, 0, 199, judged=False).missed
     assert str(row(0.55, 20, 30)).split()[-1] == "missed"
-
-
-def test_the_diagram_has_the_bins_of_all_designs_of_a_noise(cells: ModuleType) -> None:
-    from diagram import diagram
-    from rows import Row
-
-    rng = np.random.default_rng(5)
-    rows = []
-    for noise, pool in (("spam", 3), ("spam", 5), ("constant", 3)):
-        stated = rng.uniform(0.6, 0.7, 20)
-        answers = answers_of(cells, stated, rng.random(20))
-        design = cells.Design(pool=pool, queries=5, strategy="round-robin:3", noise=noise, workers=10)
-        rows.append(Row(design=design, error=0.33, answers=answers, judged=True))
-    figure = diagram(rows)
-    constant, spam = figure.axes
-    assert [axes.get_title(loc="left") for axes in figure.axes][1].startswith("3 of 10")
-    drawn = [axes.collections[-1].get_offsets() for axes in (constant, spam)]
-    # One design alone has too few answers for a point.
-    assert drawn[0].size == 0
-    right = np.concatenate([row.answers.known for row in rows[:2]]).mean()
-    stated = np.concatenate([row.answers.stated for row in rows[:2]]).mean()
-    assert drawn[1].tolist() == [pytest.approx([stated, right])]
 
 
 def test_a_brief_row_takes_strategies_together_and_counts_their_figures(cells: ModuleType) -> None:
