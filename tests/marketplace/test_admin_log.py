@@ -107,7 +107,7 @@ def test_a_name_as_long_as_a_request_is_not_kept() -> None:
     assert all(limit.allow("x" * 900_000 + str(number), 0.0) for number in range(TRIES))
     assert not limit.allow("x" * 900_000, 0.0)
     assert sum(map(len, limit._tries)) < 1000
-    limit.refund_guess([("x" * 900_000, 1)], 0.0)
+    limit.refund_first("x" * 900_000)
     assert limit.allow("x" * 900_000, 0.0)
 
 

@@ -106,7 +106,6 @@ def of_requirements() -> set[str]:
 
 SAID_OTHERWISE = {
     "You do not meet the requirements.",
-    "Give a name, and a password of at least {1} characters.",
     "Page not found", "There is no page at this address.",
     "Something broke", "This is not your fault. Try again.",
     "less than a minute",

@@ -265,9 +265,8 @@ def test_nothing_of_a_visit_counts_before_the_panels_list_confirms_it(requester,
             404,
             True,
         )
-    for path in ("/history", "/account", "/inbox"):
+    for path in ("/history", "/inbox"):
         assert forger.get(path)["code"] == "unconfirmed", "who knows another's id reads nothing of them"
-    assert forger.post("/account/password", name="x", password="long enough")["code"] == "unconfirmed"
     for hit in (known, forged):
         seen = requester.get_hit(HITId=hit["HITId"])["HIT"]
         assert (seen["HITStatus"], seen["NumberOfAssignmentsPending"]) == ("Unassignable", 1)
@@ -482,7 +481,7 @@ def test_a_participants_id_is_on_the_panels_own_page_and_nowhere_else(requester,
     ident = visitor.take(hit)
     pages = [
         HTTP.request("GET", visitor.endpoint + path, headers={**visitor.headers, "Accept": "text/html"}).data
-        for path in ("/hits", f"/assignments/{ident}", "/history", "/account", "/inbox", "/qualifications")
+        for path in ("/hits", f"/assignments/{ident}", "/history", "/inbox", "/qualifications")
     ]
     visitor.submit(ident)
     pages.append(json.dumps(requester.list_assignments_for_hit(HITId=hit["HITId"]), default=str).encode())

@@ -16,7 +16,7 @@ from prefjudge.marketplace.people import workers
 from prefjudge.marketplace.people.requesters import LOCAL_KEY
 from prefjudge.marketplace.server import start
 from prefjudge.marketplace.store.store import Marketplace, Rules
-from tests.marketplace.people import HTTP, JSON, Admin, Clock, new_requester, offer
+from tests.marketplace.people import HTTP, Admin, Clock, new_requester, offer
 from tests.marketplace.test_panels import CODES, Desk, Visitor
 
 PID, SESSION, NAME = "5f00PRIVATEPID", "6a1bPRIVATESESSION", "Private Ann"
@@ -30,12 +30,13 @@ def bytes_of(store: Path) -> bytes:
 
 
 def live(server, requester, *, pay: bool = True) -> tuple[Visitor, str]:
-    """One person's days: comes from a panel, sets a name, works, comments, is written to, is paid."""
+    """One person's days: comes from a panel, has a name, works, comments, is written to, is paid."""
     desk = Desk(Admin(server))
     hits = [offer(requester) for _ in range(3)]
     url = desk.panel("lab", hits=3, completion=CODES)
     person = Visitor(url, PID, SESSION)
-    person.post("/account/password", name=NAME, password="a long password")
+    with server.marketplace.transaction() as tx:
+        workers.set_name(tx, person.worker_id, NAME)
     idents = [person.take(hit) for hit in hits]
     fields = {"first.comment": SAID[0], "comment": SAID[1], "first": "a"}
     for ident in idents[:2]:
@@ -102,7 +103,7 @@ def test_a_person_is_forgotten_down_to_the_bytes_and_the_work_and_the_ledger_sta
     assert answer["code"] == "forgotten"
     again = admin.call("POST", f"/admin/workers/{person.worker_id}/forget")["receipt"]
     assert again["erased"] == {}, "a repeat changes nothing more"
-    assert other.get("/account")["name"] == "Other Person"
+    assert admin.call("GET", f"/admin/workers/{other.worker_id}")["name"] == "Other Person"
 
 
 def test_a_person_gets_all_that_is_stored(served):
@@ -162,33 +163,6 @@ def test_work_that_no_panel_has_confirmed_is_free_again_once_nobody_can(served):
     admin.call("POST", f"/admin/workers/{always.worker_id}/forget")
     back = Visitor(listed, "of a list")
     assert (back.status, back.worker_id == always.worker_id) == (200, False), "a link without a session"
-
-
-def test_who_is_forgotten_while_a_password_is_checked_or_hashed_does_not_come_back(
-    served, tmp_path, monkeypatch
-):
-    server, requester, _ = served
-    first, _ = live(server, requester)
-    second = Visitor(first.link.partition("?")[0], "p2", "s2")
-    admin = Admin(server)
-
-    def forgets(person: Visitor, act):
-        def acts(*given):
-            admin.call("POST", f"/admin/workers/{person.worker_id}/forget")
-            return act(*given)
-
-        return acts
-
-    monkeypatch.setattr(workers, "password_matches", forgets(first, workers.password_matches))
-    typed = {"name": NAME, "password": "a long password"}
-    late = HTTP.request("POST", f"{server.endpoint}/signin", fields=typed, headers=JSON)
-    assert late.json()["code"] == "wrong_password"
-    monkeypatch.setattr(workers, "hash_password", forgets(second, workers.hash_password))
-    second.post("/account/password", name="PRIVATE new name", password="a long password")
-    for person in (first, second):
-        shown = admin.call("GET", f"/admin/workers/{person.worker_id}/export.json")
-        assert (shown["account"][0]["name"], shown["sessions"]) == (None, [])
-    assert b"PRIVATE new name" not in bytes_of(tmp_path / "market.db")
 
 
 def test_while_somebody_reads_the_bytes_stay_and_that_is_said(served, tmp_path):

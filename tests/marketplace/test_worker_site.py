@@ -17,7 +17,6 @@ from tests.marketplace.people import (
     HTTP,
     JSON,
     Admin,
-    Worker,
     external_question,
     html_question,
     new_requester,
@@ -185,44 +184,29 @@ def test_external_and_form_frames(requester, worker):
     assert frame.headers["content-security-policy"].startswith("sandbox")
 
 
-def test_signing_in(market, admin, clock):
-    joined = admin.call("POST", "/admin/workers", {"name": "ann", "password": "correct horse"}, status=201)
+def test_signing_in(market, admin):
+    joined = admin.call("POST", "/admin/workers", {"name": "ann"}, status=201)
 
     def sign_in(**fields):
         return post(f"{market.worker_site}/signin", JSON, **fields)
 
-    good = sign_in(name="ann", password="correct horse")
+    good = sign_in(invite=joined["invite"])
     assert good.json()["worker_id"] == joined["worker_id"]
     cookie = good.headers["set-cookie"]
     assert "HttpOnly" in cookie
     assert "SameSite=lax" in cookie
-    assert sign_in(name="ann", password="wrong").status == 401
-    assert sign_in(name="nobody", password="x").status == 401
-    for _ in range(10):
-        sign_in(name="ann", password="wrong")
-    assert sign_in(name="ann", password="correct horse").status == 429
-    clock.advance(61)
-    assert sign_in(name="ann", password="correct horse").status == 200
+    assert sign_in(invite="wrong").status == sign_in(name="ann").status == 401
 
 
 def test_guesses_made_at_once_are_as_many_as_one_after_another(market, admin):
-    admin.call("POST", "/admin/workers", {"name": "vic", "password": "right one"}, status=201)
-
-    def sign_in(password):
-        fields = {"name": "vic", "password": password}
-        return crowd.request("POST", f"{market.endpoint}/signin", fields=fields, headers=JSON).status
+    def sign_in(token):
+        url = f"{market.endpoint}/admin/signin"
+        return crowd.request("POST", url, fields={"token": token}, headers=JSON).status
 
     crowd = urllib3.PoolManager(maxsize=40, retries=False)
     with ThreadPoolExecutor(40) as threads:
         heard = Counter(threads.map(sign_in, [f"wrong {i}" for i in range(40)]))
     assert heard == {401: 10, 429: 30}
-
-
-def test_who_signs_in_well_does_not_wait(market, admin):
-    admin.call("POST", "/admin/workers", {"name": "vic", "password": "right one"}, status=201)
-    fields = {"name": "vic", "password": "right one"}
-    for _ in range(12):
-        assert HTTP.request("POST", f"{market.endpoint}/signin", fields=fields, headers=JSON).status == 200
 
 
 def test_a_session_ends(worker, clock):
@@ -310,24 +294,12 @@ def test_a_worker_who_lost_the_way_in_is_invited_again(admin, worker, market):
     def sign_in(**fields):
         return post(f"{market.endpoint}/signin", JSON, **fields).status
 
-    worker.post("/account/password", {"name": "wendy", "password": "forgotten1"})
     invite = admin.call("POST", f"/admin/workers/{worker.worker_id}/invite", status=201)["invite"]
     worker.get("/hits", status=401)
-    assert sign_in(name="wendy", password="forgotten1") == 401
     assert sign_in(invite=invite) == 200
     newer = admin.call("POST", f"/admin/workers/{worker.worker_id}/invite", status=201)["invite"]
     assert [sign_in(invite=invite), sign_in(invite=newer)] == [401, 200]
     admin.call("POST", "/admin/workers/ANOBODY/invite", status=400)
-
-
-def test_a_password_ends_the_invitation_and_every_other_session(admin, market):
-    invite = admin.call("POST", "/admin/workers", {}, status=201)["invite"]
-    here, there = (Worker(market.endpoint, HTTP, invite) for _ in range(2))
-    here.post("/account/password", {"name": "bea", "password": "long enough"})
-    here.get("/hits")
-    there.get("/hits", status=401)
-    answer = HTTP.request("POST", f"{market.endpoint}/signin", fields={"invite": invite}, headers=JSON)
-    assert answer.status == 401
 
 
 def test_a_panels_link_asks_before_it_signs_in(admin, worker):
@@ -428,15 +400,6 @@ def test_blocks_and_messages(requester, worker):
     worker.do(more)
 
 
-def test_a_name_and_password_of_ones_own(worker, market):
-    answer = worker.request("POST", "/account/password", {"name": "bea", "password": "short"})
-    assert answer.status == 400
-    worker.post("/account/password", {"name": "bea", "password": "long enough"})
-    assert worker.get("/account")["name"] == "bea"
-    signed_in = post(f"{market.endpoint}/signin", JSON, name="bea", password="long enough")
-    assert signed_in.json()["worker_id"] == worker.worker_id
-
-
 def test_the_old_preview_address_leads_to_the_group(requester, worker, market):
     hit = offer(requester)
     answer = HTTP.request(
@@ -516,7 +479,7 @@ def test_who_is_not_paid_reads_nothing_of_pay_and_sees_the_own_progress(requeste
     held = worker.accept(hits[3])["assignment_id"]
     pages = {path: shown(path) for path in (
         "/hits", f"/groups/{group}", f"/assignments/{held}", f"/assignments/{ended}/done", "/history",
-        "/account", "/inbox", f"/groups/{worker.groups()[-1]['group_id']}",
+        "/inbox", f"/groups/{worker.groups()[-1]['group_id']}",
     )}  # fmt: skip
     assert [(path, found) for path, page in pages.items() for found in OF_PAY.findall(page)] == []
     assert "3 of 4 HITs, 15 pairs judged" in pages["/hits"]

@@ -120,7 +120,7 @@ FORM = {
 
 PAGES: dict[str, tuple[str, dict[str, Any]]] = {
     "signin": ("/signin", SIGN_IN | NOBODY),
-    "signin-wrong": ("/signin", SIGN_IN | {"suggested": "ada", "error": "The name or the password is wrong."} | NOBODY),
+    "signin-wrong": ("/signin", SIGN_IN | {"error": "This invitation is not valid or has expired. Ask for a new one."} | NOBODY),
     "signin-invite": ("/signin", SIGN_IN | {"invite": "t0ken", "known": "Ada"} | NOBODY),
     "signin-newcomer": ("/signin", SIGN_IN | {"invite": "t0ken", "suggested": "Ada", "error": "Another worker has this name."} | NOBODY),
     "signin-other": ("/signin", SIGN_IN | {"invite": "t0ken", "known": "Ben", "other": "Ada"}),
@@ -128,7 +128,6 @@ PAGES: dict[str, tuple[str, dict[str, Any]]] = {
     "arrival-other": ("/panel/lab/key", {"panel": "lab", "other": "Ada", "here": "/panel/lab/key?pid=1", "ticket": {"until": "1800000000"}}),
     "admin_signin": ("/admin/signin", {"error": "", "elsewhere": ""} | NOBODY),
     "admin_signin-elsewhere": ("/admin/signin", {"error": "", "elsewhere": "login.example.org"} | NOBODY),
-    "account": ("/account", {"locale": "US-NY", "has_password": False, "error": ""}),
     "hits": ("/hits", {"progress": PROGRESS, "groups": [GROUP, BARRED], "page": 1, "pages": 3, "open": [ASSIGNMENT], "completion": None, "visit": None}),
     "hits-fresh": ("/hits", {"progress": PROGRESS, "groups": [GROUP, BARRED], "page": 1, "pages": 1, "open": [], "completion": None, "visit": None}),
     "hits-none": ("/hits", {"progress": PROGRESS, "groups": [], "page": 1, "pages": 1, "open": [], "completion": None, "visit": None}),

@@ -288,20 +288,6 @@ def test_a_link_signs_the_admin_in_once(marketplace, open_page):
     inspect(other)
 
 
-def test_a_password_opens_the_door_that_an_invitation_opened(marketplace, open_page):
-    page = signed_in(open_page, marketplace, "Emmy")
-    page.goto(f"{marketplace.server.worker_site}/account")
-    page.fill("#name", "emmy")
-    page.fill("#password", "correct horse")
-    page.click("text=Save")
-    page.click("text=Sign out")
-    page.wait_for_url("**/signin")
-    page.fill("#name", "emmy")
-    page.fill("#password", "correct horse")
-    page.keyboard.press("Enter")
-    page.wait_for_url("**/hits")
-
-
 def test_a_panel_sends_a_worker_and_gets_one_back(marketplace, open_page):
     home = f"{marketplace.server.endpoint}/healthz?cc=CDONE"  # stands for the panel's own site
     panel = {

@@ -225,7 +225,7 @@ _FORGET = (
     ("reasons of blocks", "UPDATE blocks SET reason = '' WHERE worker_id = :worker AND reason <> ''"),
 )
 _PERSON = (
-    "UPDATE workers SET name = NULL, password_hash = NULL, locale = '', epoch = epoch + 1, forgotten = :now"
+    "UPDATE workers SET name = NULL, locale = '', epoch = epoch + 1, forgotten = :now"
     " WHERE worker_id = :worker"
 )
 

@@ -2,10 +2,8 @@
 
 import csv
 import hashlib
-import hmac
 import io
 import re
-import secrets
 from dataclasses import dataclass
 
 from prefjudge.marketplace.errors import Refusal, RequestError, from_cents, invalid, missing, refused
@@ -88,9 +86,8 @@ def write(tx: Transaction, requester_id: str, worker_id: str, subject: str, text
     tx.insert("messages", {**whose, "subject": subject, "body": text, "sent": tx.now})
 
 
-# How workers prove who they are: signed invitations, passwords, and the sessions that follow.
+# How workers prove who they are: signed invitations, and the sessions that follow.
 
-MIN_PASSWORD = 8
 LONGEST_NAME = 100
 
 
@@ -117,7 +114,7 @@ def invite(tx: Transaction, worker_id: str) -> str:
 
 
 def invite_again(tx: Transaction, worker_id: str) -> str:
-    """Return a new invitation: the password, earlier invitations and sessions stop working."""
+    """Return a new invitation: earlier invitations and sessions stop working."""
     revoke(tx, worker_id)
     if tx.execute("SELECT 1 FROM workers WHERE worker_id = :id AND forgotten IS NOT NULL", id=worker_id):
         raise Refusal("forgotten", "Nobody knows who this was. Add the person as a new worker.", 410)
@@ -125,9 +122,10 @@ def invite_again(tx: Transaction, worker_id: str) -> str:
 
 
 def revoke(tx: Transaction, worker_id: str) -> None:
-    """Let nobody in as this worker any more: not by an invitation, the password or an open session."""
+    """Let nobody in as this worker any more: not by an invitation or an open session."""
     find(tx, worker_id)
-    _set_password(tx, worker_id, None)
+    tx.execute("UPDATE workers SET epoch = epoch + 1 WHERE worker_id = :id", id=worker_id)
+    tx.delete("sessions", worker_id=worker_id)
 
 
 def _epoch(tx: Transaction, worker_id: str) -> str:
@@ -205,34 +203,6 @@ def hash_secret(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
-def hash_password(password: str) -> str:
-    """Return the salt and the hash to store for a password."""
-    salt = secrets.token_bytes(16)
-    return f"{salt.hex()}:{_scrypt(password, salt).hex()}"
-
-
-def password_matches(password: str, kept: str | None) -> bool:
-    """Tell whether a password is the stored one; it takes as long without one, so that time tells nothing."""
-    salt, _, digest = (kept or "00:00").partition(":")
-    return hmac.compare_digest(_scrypt(password, bytes.fromhex(salt)), bytes.fromhex(digest))
-
-
-def _scrypt(password: str, salt: bytes) -> bytes:
-    return hashlib.scrypt(password.encode(), salt=salt, n=2**14, r=8, p=1)
-
-
-def set_password(tx: Transaction, worker_id: str, name: str, password_hash: str, secret: str = "") -> None:
-    """Let the worker sign in by name and password, and no longer by invitation.
-
-    Every session but the one of ``secret`` ends. That one must still last where it is given: somebody may
-    have been forgotten, or their password taken back, while this one was hashed.
-    """
-    if secret and find_session(tx, secret) is None:
-        raise Refusal("signed_out", "Sign in first.", 401)
-    set_name(tx, worker_id, name)
-    _set_password(tx, worker_id, password_hash, secret)
-
-
 def set_name(tx: Transaction, worker_id: str, name: str) -> None:
     """Give the worker a name that nobody else has."""
     if len(name) > LONGEST_NAME:
@@ -243,25 +213,6 @@ def set_name(tx: Transaction, worker_id: str, name: str) -> None:
     if taken:
         raise Refusal("name_taken", "Another worker has this name.")
     tx.update("workers", {"name": name}, worker_id=worker_id)
-
-
-def _set_password(tx: Transaction, worker_id: str, password_hash: str | None, secret: str = "") -> None:
-    tx.execute(
-        "UPDATE workers SET password_hash = :hash, epoch = epoch + 1 WHERE worker_id = :id",
-        hash=password_hash,
-        id=worker_id,
-    )
-    tx.execute(
-        "DELETE FROM sessions WHERE worker_id = :id AND session_hash <> :kept",
-        id=worker_id,
-        kept=hash_secret(secret),
-    )
-
-
-def password_of(tx: Transaction, name: str) -> tuple[str | None, str | None]:
-    """Return the id and the password hash of the worker with a name; None and None if there is none."""
-    rows = tx.execute("SELECT worker_id, password_hash FROM workers WHERE name = :name", name=name)
-    return (rows[0][0], rows[0][1]) if rows else (None, None)
 
 
 # What workers have read and agreed to in a requester's pages, so that it is asked once.

@@ -36,21 +36,17 @@ async def _judged(call: Call) -> Mapping[str, int] | None:
 async def add_worker(call: Call) -> Page:
     """Register a worker, or an account for simulation, and make the invitation."""
     fields = await call.fields()
-    password = fields.get("password", "")
     name = fields.get("name", "").strip() or None
     country = fields.get("locale", "").strip().upper() or "US"
     approved, rate = _whole(fields, "approved", 0), _whole(fields, "approval_rate", 100)
     simulated = _yes(fields, "simulated")
     if simulated and not call.running.marketplace.sandbox:
         raise Refusal("live", "Simulated workers are for sandboxes, but money is real here.", 409)
-    kept = workers.hash_password(password) if password else None
 
     def act(tx: Transaction) -> tuple[str, str]:
         worker_id = workers.create(tx, name=name, country=country, approved=approved, rate=rate)
         if simulated:
             qualifications.grant(tx, SIMULATED, worker_id, 1)
-        if kept and name:
-            workers.set_password(tx, worker_id, name, kept)
         return worker_id, workers.invite(tx, worker_id)
 
     worker_id, invitation = await call.run(act)
@@ -70,7 +66,7 @@ def _invited(call: Call, worker_id: str, name: str | None, invitation: str) -> P
 
 
 async def invite_again(call: Call) -> Page:
-    """Make a new invitation for a worker who lost the old one or the password, which stop working."""
+    """Make a new invitation for a worker who lost the old one, which stops working."""
     worker_id = call.path_params["worker_id"]
 
     name, invitation = await call.run(

@@ -41,8 +41,6 @@ from prefjudge.version import __version__
 Routes = tuple[tuple[str, str, signin.Route], ...]
 WORKER_ROUTES: Routes = (
     ("POST", "/signout", signin.sign_out),
-    ("GET", "/account", signin.show_account),
-    ("POST", "/account/password", signin.set_password),
     ("GET", "/hits", work.list_groups),
     ("GET", "/hits/{hit_id}", work.preview),
     ("POST", "/hits/{hit_id}/accept", work.accept),

@@ -1,6 +1,5 @@
-"""Who may use a route, and signing in and out: workers by invitation or password, the admin by the token."""
+"""Who may use a route, and signing in and out: workers by invitation, the admin by the token."""
 
-import asyncio
 import hmac
 import json
 import re
@@ -31,10 +30,10 @@ _TOLD = (
     "worker_id", "assignment_id", "requester_id", "access_key", "account", "panel", "file", "amount",
     "budget", "reference", "master", "simulated",
 )  # fmt: skip
-"""What the log tells of an act: of what it was given, and of its answer. No names, passwords and secrets."""
+"""What the log tells of an act: of what it was given, and of its answer. No names and secrets."""
 
 
-_OWN = ("/account", "/history", "/inbox")
+_OWN = ("/history", "/inbox")
 """Pages about a worker's other days: not for somebody who may have typed the worker's id into a link."""
 
 
@@ -192,7 +191,7 @@ async def show_sign_in(call: Call) -> Page:
 
 
 async def sign_in(call: Call) -> Page:
-    """Open a session by an invitation, where a newcomer may give a name, or by a name and its password."""
+    """Open a session by an invitation, where a newcomer may give a name."""
     fields = await call.fields()
     try:
         secret, session = await _open(call, fields)
@@ -207,57 +206,21 @@ async def sign_in(call: Call) -> Page:
 
 
 async def _open(call: Call, fields: dict[str, str]) -> tuple[str, Session]:
-    checked: tuple[str, tuple[str | None, str | None]] | None = None
-    if fields.get("invite"):  # too long to guess; but each time opens a session, which is kept
-        if not call.running.rate_limit.allow(f"invite|{fields['invite']}", call.running.marketplace.clock()):
-            raise Refusal(
-                "too_many_requests", "Too many requests at once. Wait a moment, and try again.", 429
-            )
-    else:
-        name, password = fields.get("name", "").strip(), fields.get("password", "")
-        address = call.client.host if call.client else ""
-        guess, now = limits(f"worker|{name}", address), call.running.marketplace.clock()
-        if not call.running.rate_limit.allow_guess(guess, now):
-            raise Refusal("too_many_tries", "Too many wrong attempts. Wait a minute.", 429)
-        checked = name, await _by_password(call, name, password)
-        call.running.rate_limit.refund_guess(guess, now)
+    invite, name = fields.get("invite", ""), fields.get("name", "").strip()
+    # too long to guess; but each time opens a session, which is kept
+    if invite and not call.running.rate_limit.allow(f"invite|{invite}", call.running.marketplace.clock()):
+        raise Refusal("too_many_requests", "Too many requests at once. Wait a moment, and try again.", 429)
 
     def act(tx: Transaction) -> tuple[str, Session]:
-        if checked is None:
-            worker_id = workers.read_invite(tx, fields["invite"])
-            name = fields.get("name", "").strip()
-            if name and workers.find(tx, worker_id).name is None:
-                workers.set_name(tx, worker_id, name)
-        else:
-            worker_id = _still(tx, *checked)
+        worker_id = workers.read_invite(tx, invite)
+        if name and workers.find(tx, worker_id).name is None:
+            workers.set_name(tx, worker_id, name)
         secret = workers.open_session(tx, worker_id)
         session = workers.find_session(tx, secret)
         assert session is not None, "it was just opened"
         return secret, session
 
     return await call.run(act)
-
-
-async def _by_password(call: Call, name: str, password: str) -> tuple[str | None, str | None]:
-    """Return the worker whose password it is, and what is kept of it."""
-    worker_id, kept = await call.look(lambda tx: workers.password_of(tx, name))
-    # off the event loop and outside a transaction: checking a password is slow on purpose
-    right = await asyncio.get_running_loop().run_in_executor(None, workers.password_matches, password, kept)
-    if not right:
-        raise _wrong()
-    return worker_id, kept
-
-
-def _still(tx: Transaction, name: str, checked: tuple[str | None, str | None]) -> str:
-    """Return the worker whose password was checked, unless it was taken back meanwhile."""
-    worker_id, kept = checked
-    if worker_id is None or kept is None or workers.password_of(tx, name) != checked:
-        raise _wrong()
-    return worker_id
-
-
-def _wrong() -> Refusal:
-    return Refusal("wrong_password", "The name or the password is wrong.", 401)
 
 
 _OF_NAMES = ("name_taken", "invalid")
@@ -303,45 +266,6 @@ async def sign_out(call: Call) -> Page:
     secret = call.secret("worker")
     await call.run(lambda tx: workers.close_session(tx, secret))
     return Page(name="signin", context={"signed_out": True}, location="/signin", cookies={"worker": None})
-
-
-async def show_account(call: Call) -> Page:
-    """Show the worker's account."""
-    return Page(name="account", context=await _account(call, ""))
-
-
-async def _account(call: Call, error: str) -> dict[str, object]:
-    def act(tx: Transaction) -> tuple[str, bool]:
-        (row,) = tx.execute(
-            "SELECT locale, password_hash IS NOT NULL FROM workers WHERE worker_id = :id",
-            id=call.worker_id,
-        )
-        return str(row[0]), bool(row[1])
-
-    locale, has_password = await call.look(act)
-    return {
-        "worker_id": call.worker_id,
-        "name": call.worker.name,
-        "locale": locale,
-        "has_password": has_password,
-        "error": error,
-    }
-
-
-async def set_password(call: Call) -> Page:
-    """Set the worker's name and password."""
-    fields = await call.fields()
-    name, password = fields.get("name", "").strip(), fields.get("password", "")
-    if not 1 <= len(name) <= 100 or len(password) < workers.MIN_PASSWORD:
-        error = f"Give a name, and a password of at least {workers.MIN_PASSWORD} characters."
-        return Page(name="account", context=await _account(call, error), status=400)
-    kept = await asyncio.get_running_loop().run_in_executor(None, workers.hash_password, password)
-    try:
-        secret = call.secret("worker")
-        await call.run(lambda tx: workers.set_password(tx, call.worker_id, name, kept, secret))
-    except Refusal as refusal:
-        return Page(name="account", context=await _account(call, refusal.message), status=refusal.status)
-    return Page(name="account", context={"name": name}, location="/account")
 
 
 # Signing in with the admin's token, and the log of what was done with it.

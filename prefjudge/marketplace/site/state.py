@@ -161,7 +161,7 @@ class Metrics:
         return "\n".join(lines) + "\n"
 
 
-# A rate limit on password guesses.
+# A rate limit on guesses of the admin's token, and on who begins.
 
 TRIES = 10
 WINDOW = 60.0
@@ -170,7 +170,7 @@ _REMEMBERED, _LONGEST = 10_000, 200
 
 
 def limits(who: str, address: str) -> Sequence[tuple[str, int]]:
-    """Return what a guess of the password of ``who`` counts for, with the most tries of each.
+    """Return what a guess of the secret of ``who`` counts for, with the most tries of each.
 
     It counts by the account, too, so that many addresses get no more of them.
     """
@@ -228,13 +228,6 @@ class RateLimit:
         with self._lock:
             if tries := self._tries.get(who[:_LONGEST]):
                 tries.pop(0)
-
-    def refund_guess(self, guess: Sequence[tuple[str, int]], now: float) -> None:
-        """Take back a guess that was right."""
-        with self._lock:
-            for who, _ in guess:
-                if now in (tries := self._tries.get(who[:_LONGEST], [])):
-                    tries.remove(now)
 
 
 # Turns: how many requests of one worker are under way at once, so that nobody makes others wait.
@@ -309,7 +302,7 @@ class PanelTokens:
     threads: ThreadPoolExecutor = field(
         default_factory=lambda: ThreadPoolExecutor(4, thread_name_prefix="keys")
     )
-    """Where to call :meth:`read`: on others passwords are checked, and must not wait for a panel's server."""
+    """Where to call :meth:`read`: other threads must not wait for a panel's server."""
     _known: "dict[str, tuple[dict[str, PyJWK], float]]" = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 

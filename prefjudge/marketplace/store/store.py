@@ -121,7 +121,7 @@ CREATE TABLE request_tokens (
     DOUBLE PRECISION NOT NULL, PRIMARY KEY (requester_id, kind, token));
 CREATE INDEX request_tokens_created ON request_tokens (created);
 CREATE TABLE workers (
-    worker_id TEXT PRIMARY KEY, name TEXT UNIQUE, password_hash TEXT, locale TEXT NOT NULL, approved
+    worker_id TEXT PRIMARY KEY, name TEXT UNIQUE, locale TEXT NOT NULL, approved
     BIGINT NOT NULL, rejected BIGINT NOT NULL, created DOUBLE PRECISION NOT NULL, epoch BIGINT NOT NULL
     DEFAULT 0, forgotten DOUBLE PRECISION);
 CREATE TABLE sessions (
