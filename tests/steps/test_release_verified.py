@@ -77,7 +77,7 @@ def test_what_is_made_again_is_said(released: Path) -> None:
     found = release(verify=released)
     assert found.ok
     again = {"preference.qrels", "resolutions.jsonl", "judgments.txt", "preferences.prefs", "README.md"}
-    assert again | {"croissant.json", "CITATION.cff", "datacite.json"} <= set(found.derived)
+    assert again | {"croissant.json", "CITATION.cff"} <= set(found.derived)
     assert (found.study, found.license, found.answers, found.judgments) == ("study", "CC-BY-4.0", 6, 42)
 
 
@@ -329,14 +329,9 @@ def test_other_programs_load_it(released: Path, tmp_path: Path) -> None:
 
 
 def test_who_made_it_and_what_may_be_done(released: Path) -> None:
-    cited, archived, issued = (
-        (released / name).read_text() for name in ("CITATION.cff", ".zenodo.json", "datacite.json")
-    )
+    cited = (released / "CITATION.cff").read_text()
     assert 'title: "Six questions"' in cited
     assert "orcid: https://orcid.org/0000-0002-1825-0097" in cited
-    assert json.loads(archived)["creators"][0]["affiliation"] == "A House"
-    assert json.loads(archived)["license"] == "cc-by-4.0"
-    assert json.loads(issued)["publicationYear"] == "2026"
     page = (released / "README.md").read_text()
     assert page.startswith('---\npretty_name: "Six questions"\nlicense: cc-by-4.0\n')
     assert "[CC-BY-4.0](https://spdx.org/licenses/CC-BY-4.0.html). The texts have their own." in page

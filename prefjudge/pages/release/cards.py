@@ -102,14 +102,9 @@ def _file_object(one: Mapping[str, Any]) -> dict[str, str]:
         "name": name,
         "description": one["holds"],
         "contentUrl": name,
-        "encodingFormat": media_type(name),
+        "encodingFormat": next((kind for end, kind in _MEDIA.items() if name.endswith(end)), "text/plain"),
         "sha256": one["sha256"],
     }
-
-
-def media_type(name: str) -> str:
-    """Return the kind of a file."""
-    return next((kind for suffix, kind in _MEDIA.items() if name.endswith(suffix)), "text/plain")
 
 
 def _record_set(name: str, columns: Mapping[str, str]) -> dict[str, object]:
@@ -137,11 +132,10 @@ _MEDIA = {
 
 # The pages by which catalogues and programs find a release and load it.
 #
-# The Hugging Face Hub reads the head of README.md; Croissant, DataCite, Zenodo and CITATION.cff are files
-# of their own; ir_datasets takes a small program. All are made of the release's record, and say what it
-# says.
+# The Hugging Face Hub reads the head of README.md; Croissant and CITATION.cff, which Zenodo reads, are files
+# of their own; ir_datasets takes a small program. All are made of the release's record, and say what it says.
 
-CATALOGUE = ("croissant.json", "ir_dataset.py", "CITATION.cff", "datacite.json", ".zenodo.json")
+CATALOGUE = ("croissant.json", "ir_dataset.py", "CITATION.cff")
 """The files that `catalogue_pages` may make."""
 _SPDX = re.compile(r"[A-Za-z0-9][A-Za-z0-9.+-]*")
 _HUB = frozenset(
@@ -191,70 +185,10 @@ def hub_head(record: Mapping[str, Any]) -> str:
 
 def catalogue_pages(record: Mapping[str, Any]) -> dict[str, str]:
     """Return the pages of a release by their names; those that name authors only where it has any."""
-    pages = {"croissant.json": _json(croissant(record)), "ir_dataset.py": _ir_dataset(record)}
+    pages = {"croissant.json": json_text(croissant(record)) + "\n", "ir_dataset.py": _ir_dataset(record)}
     if record["about"]["authors"]:
         pages["CITATION.cff"] = _citation(record)
-        pages[".zenodo.json"] = _json(_zenodo(record))
-        if record["about"]["date"]:  # which DataCite does not do without
-            pages["datacite.json"] = _json(_datacite(record))
     return pages
-
-
-def _datacite(record: Mapping[str, Any]) -> dict[str, object]:
-    about, licence = record["about"], record["license"]
-    return {
-        "schemaVersion": "http://datacite.org/schema/kernel-4",
-        "types": {"resourceTypeGeneral": "Dataset", "resourceType": "Preference judgments"},
-        "titles": [{"title": title_of(record)}],
-        "creators": [_creator(author) for author in about["authors"]],
-        "publisher": {"name": about["authors"][0]["affiliation"] or about["authors"][0]["name"]},
-        "publicationYear": about["date"][:4],
-        "dates": [{"date": about["date"], "dateType": "Issued"}],
-        "descriptions": [{"description": description_of(record), "descriptionType": "Abstract"}],
-        "subjects": [{"subject": word} for word in ("preference judgments", *about["keywords"])],
-        "formats": sorted({media_type(one["name"]) for one in record["files"]}),
-        **(
-            {
-                "rightsList": [
-                    {
-                        "rightsIdentifier": licence,
-                        "rightsIdentifierScheme": "SPDX",
-                        "rightsUri": f"https://spdx.org/licenses/{licence}.html",
-                    }
-                ]
-            }
-            if licence
-            else {}
-        ),
-    }
-
-
-def _creator(author: Mapping[str, str]) -> dict[str, object]:
-    found: dict[str, object] = {"name": author["name"], "nameType": "Personal"}
-    if author["affiliation"]:
-        found["affiliation"] = [{"name": author["affiliation"]}]
-    if author["orcid"]:
-        found["nameIdentifiers"] = [
-            {
-                "nameIdentifier": f"https://orcid.org/{author['orcid']}",
-                "nameIdentifierScheme": "ORCID",
-                "schemeUri": "https://orcid.org",
-            }
-        ]
-    return found
-
-
-def _zenodo(record: Mapping[str, Any]) -> dict[str, object]:
-    about, licence = record["about"], record["license"]
-    return {
-        "upload_type": "dataset",
-        "title": title_of(record),
-        "description": description_of(record),
-        "creators": [{name: value for name, value in author.items() if value} for author in about["authors"]],
-        "keywords": ["preference judgments", *about["keywords"]],
-        **({"license": licence.lower()} if licence else {}),
-        **({"publication_date": about["date"]} if about["date"] else {}),
-    }
 
 
 def _citation(record: Mapping[str, Any]) -> str:
@@ -298,10 +232,6 @@ def _file(name: str) -> str:
 def _quoted(text: str) -> str:
     """Return a text as YAML reads it, which JSON is; where the page is taken for Markdown it is no markup."""
     return json.dumps(text, ensure_ascii=False).replace("<", "\\u003c")
-
-
-def _json(value: Mapping[str, object] | Sequence[object]) -> str:
-    return json_text(value) + "\n"
 
 
 # The page that goes with a release, in Markdown.
