@@ -1,5 +1,6 @@
 """What forms send, and what only looks like a form."""
 
+import asyncio
 import time
 
 import pytest
@@ -15,9 +16,13 @@ PART = b'--b\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n'
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=30)
 
 
+def parsed(media, body):
+    return asyncio.run(_multipart(media, body))
+
+
 def read(fields):
     body, media = encode_multipart_formdata([RequestField.from_tuples(*field) for field in fields])
-    return _multipart(media, body)
+    return parsed(media, body)
 
 
 @given(st.lists(st.tuples(TEXTS.filter(lambda name: not {*name} & {*"\\%"}), TEXTS)))
@@ -44,7 +49,7 @@ def test_files_stay_behind():
 )
 def test_what_is_no_form_is_refused(market, media, body):
     with pytest.raises(ValueError):  # noqa: PT011 - each of another kind
-        _multipart(media, body)
+        parsed(media, body)
     answer = HTTP.request(
         "POST",
         f"{market.endpoint}/mturk/externalSubmit",
@@ -55,7 +60,7 @@ def test_what_is_no_form_is_refused(market, media, body):
 
 
 def test_as_many_fields_as_allowed_are_read():
-    assert len(_multipart("multipart/form-data; boundary=b", PART * MAX_FIELDS + b"--b--\r\n")) == MAX_FIELDS
+    assert len(parsed("multipart/form-data; boundary=b", PART * MAX_FIELDS + b"--b--\r\n")) == MAX_FIELDS
 
 
 @pytest.mark.parametrize("text", ["\r\n--", "\r\n--B--\r\n", "\r\n\r\n", "--b", "\r", "%22"])
@@ -66,7 +71,7 @@ def test_what_only_looks_like_a_boundary_stays_in_the_field(text):
 def test_a_megabyte_of_a_form_is_read_at_once():
     body = PART[:-3] + b"\r\n--" * 240_000 + b"\r\n--b--\r\n"
     began = time.thread_time()
-    assert len(_multipart("multipart/form-data; boundary=b", body)) == 1
+    assert len(parsed("multipart/form-data; boundary=b", body)) == 1
     assert time.thread_time() - began < 1
 
 

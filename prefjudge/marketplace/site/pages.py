@@ -2,7 +2,7 @@
 
 import re
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
+from starlette.datastructures import Headers
+from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
@@ -137,7 +139,7 @@ class Call(Request):
         body, media = await self.body(), self.headers.get("content-type", "")
         try:
             if media.startswith("multipart/form-data"):
-                return _clean(_multipart(media, body))
+                return _clean(await _multipart(media, body))
             return _clean(
                 parse_qsl(
                     body.decode(),
@@ -356,69 +358,29 @@ def _clean(pairs: Pairs) -> Pairs:
     return [(name.replace("\0", "\ufffd"), text.replace("\0", "\ufffd")) for name, text in pairs]
 
 
-def _multipart(media: str, body: bytes) -> Pairs:
-    """Read the fields of a multipart form, in order, without its files."""
-    from python_multipart import MultipartParser
-    from python_multipart.multipart import parse_options_header
+class _Whole(MultiPartParser):
+    """Reads a form, and knows whether it was whole: of a body that ends too early a field may be cut short."""
 
-    boundary = parse_options_header(media)[1].get(b"boundary")
-    if not boundary:
-        raise ValueError("its boundary is missing")
-    reader = _PartReader(parse_options_header)
-    parser = MultipartParser(
-        boundary,
-        {
-            "on_part_begin": reader.begin_part,
-            "on_header_field": reader.read_header_name,
-            "on_header_value": reader.read_header_value,
-            "on_header_end": reader.end_header,
-            "on_part_data": reader.read_data,
-            "on_part_end": reader.end_part,
-            "on_end": reader.end_form,
-        },
-    )
-    parser.write(body)
-    # the parser accepts a body that ends too early, but then any field may be cut short
+    ended = False
+
+    def on_end(self) -> None:
+        self.ended = True
+
+
+async def _multipart(media: str, body: bytes) -> Pairs:
+    """Read the fields of a multipart form, in order, without its files."""
+
+    async def once() -> AsyncGenerator[bytes, None]:
+        yield body
+
+    limits = {"max_files": MAX_FIELDS, "max_fields": MAX_FIELDS, "max_part_size": len(body)}
+    reader = _Whole(Headers({"content-type": media}), once(), **limits)
+    try:
+        form = await reader.parse()
+    except MultiPartException as error:
+        raise ValueError(error.message) from error
+    await form.close()
     if not reader.ended:
         raise ValueError("it is cut short")
-    return reader.pairs
-
-
-class _PartReader:
-    """Gathers the fields of a form from what the parser finds."""
-
-    def __init__(self, parse_options: Callable[[bytes], tuple[bytes, dict[bytes, bytes]]]) -> None:
-        self.pairs: Pairs = []
-        self.ended = False
-        self._parse_options = parse_options
-        self._parts = 0
-
-    def begin_part(self) -> None:
-        self._parts += 1
-        if self._parts > MAX_FIELDS:
-            raise ValueError(f"it has more than {MAX_FIELDS} fields")
-        self._header, self._value, self._data = bytearray(), bytearray(), bytearray()
-        self._options: dict[bytes, bytes] = {}
-
-    def read_header_name(self, data: bytes, start: int, end: int) -> None:
-        self._header += data[start:end]
-
-    def read_header_value(self, data: bytes, start: int, end: int) -> None:
-        self._value += data[start:end]
-
-    def end_header(self) -> None:
-        if self._header.lower() == b"content-disposition":
-            self._options = self._parse_options(bytes(self._value))[1]
-        self._header, self._value = bytearray(), bytearray()
-
-    def read_data(self, data: bytes, start: int, end: int) -> None:
-        self._data += data[start:end]
-
-    def end_part(self) -> None:
-        name = self._options.get(b"name")
-        if name is not None and b"filename" not in self._options:
-            plain = re.sub("%(?:22|0D|0A)", lambda one: _ESCAPED[one[0]], name.decode("utf-8", "replace"))
-            self.pairs.append((plain, self._data.decode("utf-8", "replace")))
-
-    def end_form(self) -> None:
-        self.ended = True
+    found = [(name, text) for name, text in form.multi_items() if isinstance(text, str)]
+    return [(re.sub("%(?:22|0D|0A)", lambda one: _ESCAPED[one[0]], name), text) for name, text in found]
