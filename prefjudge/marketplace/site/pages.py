@@ -359,7 +359,7 @@ def _clean(pairs: Pairs) -> Pairs:
 
 
 class _Whole(MultiPartParser):
-    """Reads a form, and knows whether it was whole: of a body that ends too early a field may be cut short."""
+    """Reads a form, and knows whether it ended: of a body that ends too early a field may be cut short."""
 
     ended = False
 
