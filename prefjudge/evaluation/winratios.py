@@ -257,17 +257,12 @@ def win_ratios(
     heads: Heads,
     qrels: Qrels | None = None,
     *,
-    queries: Collection[str] | None = None,
     count: Count = "majority",
 ) -> WinRatios:
-    """Compare all pairs of runs by their top passages."""
+    """Compare all pairs of runs by their top passages, on the queries that have a judgment."""
     # Arabzadeh et al., "Shallow pooling for sparse labels" (2021), section 4.2 and Table 4. Ties in the
     # table's sense (the same top passage) do not enter the ratio.
-    asked = (
-        {judgments.queries[query] for query in np.unique(judgments.query)}
-        if queries is None
-        else set(queries)
-    )
+    asked = {judgments.queries[query] for query in np.unique(judgments.query).tolist()}
     names, docs, tops, runs = top_documents(heads, qrels, asked)
     if len(runs) < 2:
         raise InputError(

@@ -342,8 +342,7 @@ class Boards:
         heads = pooled_only(heads, found.pools, found.notices)
         if len(heads.runs) + (found.official is not None) < 2:
             return None
-        queries = found.pools.queries if found.pools else None
-        ratios = win_ratios(found.judgments, heads, found.official, queries=queries)
+        ratios = win_ratios(found.judgments, heads, found.official)
         listed = [one.leaderboard for one in self.all]
         return ratios.in_order([row.run for row in listed[by_people(listed)].ranked]) if listed else ratios
 

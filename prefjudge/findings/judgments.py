@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from prefjudge.errors import InputError, quoted
 from prefjudge.reading.files import Notice
 from prefjudge.reading.inputs import Votes, take_judgments
 from prefjudge.reading.labels import read_judgments, rehearsal_in
+from prefjudge.reading.pools import read_pool
 from prefjudge.study.assignments import load_judgments
 from prefjudge.study.people import load_rehearsal
 from prefjudge.study.pools import load_copies, load_pairs, load_pools
@@ -52,24 +54,27 @@ def gather_judgments(
     *,
     with_models: bool = False,
     counted: Sequence[str] = (),
+    pool: str | Path | None = None,
     verb: str,
 ) -> JudgmentInput:
     """Read the judgments, less those of the workers in ``without``; models' votes where they are asked for.
 
-    ``counted`` names barred workers whose judgments count all the same.
+    ``counted`` names barred workers whose judgments count all the same. ``pool`` goes with a file.
     """
     if (study is None) == (judgments is None):
         raise InputError(
             f"{verb} takes either a study or a file of judgments",
             f"Run, for instance: prefjudge {verb} STUDY, or: prefjudge {verb} --judgments FILE",
         )
+    if study is not None and pool is not None:
+        raise InputError(f"{study.folder} has its own pool", "Leave out --pool.")
     notices: list[Notice] = []
     if judgments is not None:
         log = read_judgments(take_judgments(judgments), notices=notices)
         found = JudgmentInput(
             study=None,
             log=log,
-            pools=None,
+            pools=None if pool is None else read_pool(pool, notices=notices),
             asked=None,
             rule=PAPER_RULE,
             driven_by="",

@@ -47,7 +47,16 @@ from prefjudge.findings.outputs import check_outputs, left_unwritten, own_file, 
 from prefjudge.findings.sureness import SURE_QUERIES, assess_answers
 from prefjudge.reading.files import LIMIT
 from prefjudge.reading.given import as_path, expand, paths_of
-from prefjudge.reading.inputs import OneMeasure, Runs, Votes, maybe, take_judgments, take_measure
+from prefjudge.reading.inputs import (
+    OneMeasure,
+    Pooled,
+    Runs,
+    Votes,
+    maybe,
+    take_judgments,
+    take_measure,
+    take_pool,
+)
 from prefjudge.reading.labels import TIES, write_judgments, write_qrels
 from prefjudge.reading.opened import Engine, tables_of
 from prefjudge.reading.pools import write_pref_qrels, write_prefs, write_resolutions
@@ -196,6 +205,7 @@ def resolve(
     study: str | Path | Study | None = None,
     *,
     judgments: Votes | None = None,
+    pool: Pooled | None = None,
     rule: Sequence[RuleName] = (),
     ties: TieWorth | Literal["ignore", "half"] = TieWorth.IGNORE,
     strengths: bool = False,
@@ -225,6 +235,9 @@ def resolve(
         A file of judgments instead: query, document, document, the preferred of the two. Of any number in
         Parquet (query, doc_1, doc_2, preferred), of which the answers are written as Parquet (query, doc,
         grade) and only counts come home.
+    pool : Path, optional
+        With a file: the pool that was to be judged, as ``pool --out`` writes it, so that what lacks a
+        judgment is known. A study knows its own.
     rule : sequence of RuleName
         The rules to apply; the first one's winners are written. By default the one of the study's config
         (``noisy-bradley-terry`` unless it says otherwise, which weighs workers), or ``shallow-pooling`` for a
@@ -286,6 +299,7 @@ def resolve(
         names = tuple(dict.fromkeys(rule or ("shallow-pooling",)))
         options = {
             "STUDY": study,
+            "--pool": pool,
             "--strengths": strengths,
             "--without": without,
             "--with": with_,
@@ -301,11 +315,11 @@ def resolve(
             engine, table, out, rules=names, ties=ties, sparse_rule=sparse_rule, others=options
         )
     opened = open_study(study, until)
-    judgments = maybe(take_judgments, judgments)
+    judgments, pool = maybe(take_judgments, judgments), maybe(take_pool, pool)
     runs, measure = expand(runs) if runs else (), maybe(take_measure, measure)
     out = as_path(out)
     votes = gather_judgments(
-        opened, judgments, without, with_models=with_models, counted=with_, verb="resolve"
+        opened, judgments, without, with_models=with_models, counted=with_, pool=pool, verb="resolve"
     )
     fitting, notices = (rule, ()) if rule else fitting_rule(votes)
     if opened is not None:
@@ -323,7 +337,7 @@ def resolve(
         out = own_file(opened, QRELS_FILE)
         notices = (*notices, *left_unwritten(opened, QRELS_FILE))
         kept = out is not None
-    check_outputs(out, inputs=(judgments, *runs), study=opened)
+    check_outputs(out, inputs=(judgments, pool, *runs), study=opened)
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         found = resolve_all(
             votes.log,

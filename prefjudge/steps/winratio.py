@@ -231,7 +231,7 @@ def winratio(
             rng = found.rng("examples")
             drawn = draw_examples(votes, heads, labels, run, queries=asked, count=examples, rng=rng)
         heads = pooled_only(heads, found.pools, found.notices)
-        ratios = win_ratios(votes, heads, labels, queries=asked, count=counted)
+        ratios = win_ratios(votes, heads, labels, count=counted)
         if not any(pair.wins_a or pair.wins_b or pair.ties for pair in ratios.pairs):
             what = "no judgment compares the top documents of two runs: there is nothing to count"
             found.note("winratio", what)

@@ -377,3 +377,13 @@ def test_a_rule_that_weighs_workers_takes_several(configured: str) -> None:
     assert rival_rule(given(one), rules[0]) is None
     assert bool(notices) == (configured == "noisy-bradley-terry")
     assert all("--rule noisy-bradley-terry insists" in text for text in notices)
+
+
+def test_a_pool_says_what_lacks_a_judgment(tmp_path: Path) -> None:
+    (tmp_path / "votes").write_text("q1 a b a\nq2 a b a\n")
+    (tmp_path / "pool").write_text("q1\ta\nq1\tb\nq2\ta\nq2\tb\nq2\tc\n")
+    found = resolve(judgments=tmp_path / "votes", pool=tmp_path / "pool", per_query=True)
+    assert [str(one.status) for one in found.per_query] == ["single", "partial"]
+    assert {str(one.status) for one in resolve(judgments=tmp_path / "votes", per_query=True).per_query} == {
+        "single"
+    }

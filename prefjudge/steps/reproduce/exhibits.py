@@ -29,7 +29,7 @@ from prefjudge.show.cells import Column, Table, table
 from prefjudge.show.studies import result_lists_table
 from prefjudge.steps.agreement import agreement
 from prefjudge.steps.audit import AuditResult, audit
-from prefjudge.steps.reproduce.material import MEASURES, Material
+from prefjudge.steps.reproduce.material import MEASURES, MOST_SHOWN, Material
 from prefjudge.steps.reproduce.papers import CannotMakeError, Exhibit
 from prefjudge.steps.winratio import with_texts
 from prefjudge.study.store import generator
@@ -92,16 +92,12 @@ def _sizes(pools: Pools) -> Iterator[Part]:
     yield Table(title="Sizes of the pools", columns=columns, rows=tuple(sorted(sizes.items())))
 
 
-_MOST = 16
-"""Runs whose win ratios a printed table holds."""
-
-
 def _win_ratios(of: Material) -> Iterator[Part]:
     found = of.called(of.ratios)
-    shown = of.called(of.told.shown) or (_MOST if len(found.runs) > _MOST + 1 else found.runs)
+    shown = of.called(of.told.shown) or (MOST_SHOWN if len(found.runs) > MOST_SHOWN + 1 else found.runs)
     chosen = runs_to_show(found, shown)
     yield boards.winratio_matrix(found, shown=chosen)
-    if len(found.runs) > _MOST + 1:
+    if len(found.runs) > MOST_SHOWN + 1:
         yield boards.winratio_list(found)
     pairs = tuple(pair for pair in found.pairs if {pair.a, pair.b} <= {*chosen})
     yield partial(plots.plot_win_ratios, replace(found, runs=chosen, pairs=pairs))
@@ -257,14 +253,10 @@ def _progress(of: Material) -> Iterator[Part]:
     )
 
 
-def _conditions(of: Material) -> list[tuple[str, RankStability]]:
-    """Return the ranks with the paper's own intervals, which `stability` no longer takes for true ones."""
-    return of.called([(one.part, in_the_middle(one.stability)) for one in of.stable.conditions])
-
-
 def _drawn(of: Material, least: int = 1) -> list[tuple[str, RankStability]]:
     """Return those with as many queries as tell the share of a rank."""
-    drawn = [(part, ranks) for part, ranks in _conditions(of) if ranks.share is not None]
+    told = of.called([(one.part, one.stability) for one in of.stable.conditions])
+    drawn = [one for one in told if one[1].share is not None]
     if len(drawn) < least:
         raise CannotMakeError(
             f"it takes {many(least, 'condition')}, and samples of fewer than {SHARES_FROM} queries tell no "
@@ -281,7 +273,8 @@ def _all_ranks(of: Material) -> Iterator[Part]:
 
 
 def _conditions_compared(of: Material) -> Iterator[Part]:
-    named = _conditions(of)
+    # with the paper's own intervals, which `stability` does not take for true ones
+    named = of.called([(one.part, in_the_middle(one.stability)) for one in of.stable.conditions])
     yield partial(plots.plot_conditions, named, of.called(of.stable.shown))
     yield statistics.conditions_table(named)
 

@@ -1,5 +1,6 @@
 """What an experiment's exhibits are made from: its runs and votes, opened once, and what follows."""
 
+import shlex
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -31,16 +32,17 @@ from prefjudge.evaluation.models import Assessor, Assessors, SetsCompared
 from prefjudge.evaluation.outcomes import Outcomes, outcomes_of_arrivals, outcomes_of_pairs
 from prefjudge.evaluation.stability import judged_pools
 from prefjudge.evaluation.submissions import find_entry, official_order
-from prefjudge.evaluation.winratios import TopAgainstQrel, WinRatios, top_against_qrel, win_ratios
+from prefjudge.evaluation.winratios import PERFECT, TopAgainstQrel, WinRatios, top_against_qrel, win_ratios
 from prefjudge.field.trust import study_votes
 from prefjudge.findings.boards import Boards, RunOrder, copies_noted, few_hits, unrestricted
 from prefjudge.findings.findings import Findings, gather, named_source
+from prefjudge.reading.given import in_memory
 from prefjudge.reading.held import Held
 from prefjudge.reading.leaderboards import read_leaderboard
 from prefjudge.reading.opened import pooled_only, tag_of
 from prefjudge.reading.options import ReadOptions
 from prefjudge.show.boards import FEWEST
-from prefjudge.steps.reproduce.papers import CannotMakeError, Experiment
+from prefjudge.steps.reproduce.papers import CannotMakeError, Exhibit, Experiment
 from prefjudge.steps.stability import StabilityResult, stability
 from prefjudge.study.assignments import load_judgments
 from prefjudge.study.judgments import load_judgment_log
@@ -49,6 +51,8 @@ from prefjudge.words import many
 
 ORIGINAL = "original"
 MEASURES = ("RR@100", "nDCG@10")
+MOST_SHOWN = 16
+"""Runs whose win ratios a printed table holds."""
 T = TypeVar("T")
 
 
@@ -93,6 +97,83 @@ class Material:
         told, texts = self.told, need == "texts"
         given = need in ("runs", "qrels", "judgments", "texts") and self.study is not None
         return given or (not texts and bool(getattr(told, need.replace("-", "_"))))
+
+    def command(self, exhibit: Exhibit, preference: Path, labelled: Path) -> str:
+        """Return an exhibit's command as it is typed for this experiment; empty where none makes just that.
+
+        The files hold the answers that votes in files make, and the labelled queries.
+        """
+        words, mark, file = exhibit.command.partition("      # in ")
+        program, verb, *rest = shlex.split(words) or ("", "")
+        if not verb or self._is_beyond_options(exhibit, verb, rest):
+            return ""
+        if (runs := self._runs_of(exhibit, verb)) is None:
+            return ""
+        told, audited, pooled = self.told, verb == "audit", verb == "pool"
+        labels = [str(one) for one in self.labels]
+        if verb in ("winratio", "pool", "compare"):
+            labels = [str(named_source(one)[1]) for one in self.labels[:1]]
+        elif verb == "score" and self.found.best is None:
+            labels.append(f"{PREFERENCE_NAME}={preference}")
+        given = {name: getattr(told, name) for name in Experiment.model_fields}
+        given |= {"runs": runs, "qrels": labels, "order_by": told.leaderboard, "draw": told.shown}
+        given |= {"runs_shown": told.shown or MOST_SHOWN, "queries": labelled, **self.how}
+        if exhibit.make == "selected-sizes":
+            rest += ["--queries"]
+            given["sample"] = len(self.selected.queries)
+        given |= {"against_qrel": self.run if "--against-qrel" in rest else None}
+        said = [program, verb]
+        if subject := told.leaderboard if audited else told.study:
+            said += [*["--study"] * (verb == "compare"), str(subject)]
+        rest += ["--until"] if audited else ["--order", *["--seed"] * (not pooled)]
+        rest += ["--on-duplicate"] * ("on_duplicate" in self.how and not audited)
+        rest += ["--measure", "RR@10"] * (verb == "score" and self.study is not None)  # it has its own
+        asked = set[str]()
+        for word, after in zip(rest, [*rest[1:], "--"], strict=True):
+            name = word.removeprefix("--").replace("-", "_")
+            if not word.startswith("--") or name in asked:
+                continue
+            if name in given:
+                asked.add(name)
+                values = given[name] if isinstance(given[name], list | tuple) else [given[name]]
+                said += [part for one in values if one not in (None, "") for part in (word, str(one))]
+            else:
+                said += [word] if after.startswith("--") else [word, after]
+        return "" if any(map(in_memory, said)) else shlex.join(said) + mark + file
+
+    def _runs_of(self, exhibit: Exhibit, verb: str) -> Sequence[Any] | None:
+        """Return the runs that a command takes: as told, or the files of some of them; None if it cannot."""
+        told, chosen = self.told, tuple[str, ...]()
+        if verb == "audit":
+            return ()
+        heads = self.heads
+        if exhibit.make == "win-ratios":
+            chosen = tuple(run for run in self.ratios.runs if run != PERFECT)
+        elif exhibit.make == "selected-sizes":
+            chosen = tuple(run for run in heads.runs if run in self.pooled)
+        elif verb == "compare" and self.names:
+            chosen = self._as_named(heads.runs)
+        if not chosen or ({*chosen} == {*heads.runs} and verb != "compare"):
+            return told.runs
+        files = dict(zip(heads.runs, map(str, self.found.reader.sources), strict=True))
+        alone = not self.study and len({*files.values()}) == len(files)
+        return [files[run] for run in chosen] if alone else None
+
+    def _is_beyond_options(self, exhibit: Exhibit, verb: str, rest: Sequence[str]) -> bool:
+        """Whether no option of a command says what the exhibit is made of."""
+        told, study = self.told, self.study
+        if verb == "audit":
+            return False
+        pools = self.found.pools if study and "--against-qrel" in rest else None
+        return bool(
+            told.stage
+            or exhibit.make == "conditions-compared"  # it has the intervals of its paper
+            or (told.tested and verb == "compare")
+            or (study and verb == "pool")
+            or ("--judgments" in rest and not (study or told.judgments))
+            or (exhibit.make == "selected-sizes" and (told.judgments or told.pool or told.seed is not None))
+            or (pools and {*pools.queries} != {*self.original.queries})  # `winratio` takes those pooled
+        )
 
     def called(self, found: T) -> T:
         """Return a result in which the runs have the paper's names."""
@@ -257,8 +338,7 @@ class Material:
         found, notices = self.found, list(self.found.notices)
         heads = pooled_only(self.heads, self.selected, notices)
         heads = without_runs(heads, {*heads.runs} - self.pooled)
-        queries = found.pools.queries if found.pools else None
-        return win_ratios(self.votes, heads, found.official, queries=queries).in_order(self.order.runs)
+        return win_ratios(self.votes, heads, found.official).in_order(self.order.runs)
 
     @cached_property
     def boards(self) -> Boards:

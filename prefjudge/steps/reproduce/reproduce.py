@@ -42,8 +42,10 @@ from prefjudge.words import json_text
 
 T = TypeVar("T")
 
-INDEX_FILE, LIST_FILE, PREFERENCE_FILE = "index.html", "reproduce.json", "preference.qrels"
-"""The page; what an earlier run wrote, so that a later one deletes no other file; answers made on the way."""
+INDEX_FILE, LIST_FILE = "index.html", "reproduce.json"
+"""The page; what an earlier run wrote, so that a later one deletes no other file."""
+PREFERENCE_FILE, LABELLED_FILE = "preference.qrels", "labelled.tsv"
+"""What the commands of exhibits take: answers made on the way, and the labelled queries."""
 _TABLES, _FIGURES = ("csv", "tex", "md"), ("svg", "png")
 
 
@@ -213,10 +215,10 @@ class _Reproduction:
             cause = made[0][0].missing if made else "its exhibits are made by commands"
             why = f"nothing of {paper.name} can be made: {cause}"
             raise InputError(why, self.example)
-        for name, one in self.experiments.items():
+        for one in experiments:
             if (answers := vars(one).get("preference")) is not None:
-                file = f"{name}.{PREFERENCE_FILE}" if len(experiments) > 2 else PREFERENCE_FILE
-                write_qrels(self._claim(file)[0], answers, rehearsal=one.found.rehearsal)
+                (file,) = self._claim(self._beside(one, PREFERENCE_FILE).name)
+                write_qrels(file, answers, rehearsal=one.found.rehearsal)
         notices = tuple(dict.fromkeys(said for one in experiments for said in one.noticed))
         of = {stamp: f" ({', '.join(names)})" if len(said) > 1 else "" for stamp, names in said.items()}
         also = "".join(f"{stamp}{of[stamp]}. " for stamp in said if stamp) + (
@@ -234,6 +236,16 @@ class _Reproduction:
             simulated=simulated,
             notices=notices,
         )
+
+    def _beside(self, of: Material, name: str) -> Path:
+        """Return a file of what an experiment makes on the way."""
+        several = [
+            name
+            for name, one in self.experiments.items()
+            if one.told.design is not PoolDesign.TOP_AGAINST_QREL
+        ]
+        own = [f"{one}." for one in several if len(several) > 1 and self.experiments[one] is of]
+        return self.folder / "".join([*own, name])
 
     def _refuse_too_little(self) -> None:
         duels = any(one.design is PoolDesign.TOP_AGAINST_QREL for one in self.told)
@@ -299,17 +311,22 @@ class _Reproduction:
     def _make(self, exhibit: Exhibit) -> tuple[Reproduced, Section]:
         """Make one exhibit, or say what it needs."""
         material = self.experiments[exhibit.experiment or next(iter(self.experiments))]
-        missing, made, files, stamp = exhibit.impossible, list[Part](), list[str](), ""
+        missing, made, files, stamp, command = exhibit.impossible, list[Part](), list[str](), "", ""
         if needs := [NEEDS[need] for need in exhibit.needs if not material.has(need)]:
             missing = f"it needs {', '.join(needs)}"
         elif exhibit.make:
             try:
                 made += MAKERS[exhibit.make](material)
                 files = self._write(exhibit, made, stamp := self._stamp(material))
+                beside = [self._beside(material, file) for file in (PREFERENCE_FILE, LABELLED_FILE)]
+                if (command := material.command(exhibit, *beside)) and "--queries" in command:
+                    (file,) = self._claim(beside[1].name)
+                    write_text(file, "".join(f"{query}\t-\n" for query in material.original.queries))
             except PrefjudgeError as error:
                 missing = f"{error.message}. {error.hint}" if error.hint else error.message
         found = Reproduced(name=exhibit.name, shows=exhibit.shows, files=tuple(files), missing=missing)
-        return found, self._section(exhibit, made, files, stamp, missing)
+        shown = exhibit.model_copy(update={"command": command})
+        return found, self._section(shown, made, files, stamp, missing)
 
     def _write(self, exhibit: Exhibit, made: Sequence[Part], stamp: str) -> list[str]:
         """Write an exhibit's tables as CSV, Markdown and TeX that fits, its figures as SVG and PNG."""
