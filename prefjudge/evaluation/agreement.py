@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,6 @@ from prefjudge.evaluation.intervals import (
     Grid,
     Matrix,
     PairSums,
-    Statistic,
     few_levels,
     table_sums,
     tie_pattern,
@@ -273,6 +273,7 @@ def _weigh(weight: NDArray[np.integer], counts: Counts) -> Column:
 
 TESTS = (SignificanceTest.SIGN, SignificanceTest.RANK_SUM, SignificanceTest.WILCOXON, SignificanceTest.T)
 _ALPHA = 0.05
+Statistic = Literal["mean", "median"]
 TABLE_4: tuple[tuple[SignificanceTest, Statistic], ...] = (
     *((test, "mean") for test in TESTS),
     *((test, "median") for test in TESTS[:3]),

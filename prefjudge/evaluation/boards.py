@@ -10,10 +10,10 @@ from prefjudge.core.pools import find_rows
 from prefjudge.core.resolving.resolutions import PREFERENCE_NAME
 from prefjudge.core.runs import Heads, JudgedRanks, Order, Qrels, Scores, encode, restrict
 from prefjudge.evaluation.firmness import Firmness, Standing, find_firmness
-from prefjudge.evaluation.intervals import Interval, Statistic, score_intervals
+from prefjudge.evaluation.intervals import Interval, score_intervals
 from prefjudge.evaluation.measures.measures import Measure, bounds, direction, in_logarithms, score_matrix
 from prefjudge.evaluation.measures.placings import Floats, ideal_placings, number_in_group
-from prefjudge.evaluation.tests import Correction, adjust, sign_test, t_test
+from prefjudge.evaluation.tests import Correction, adjust, t_test
 from prefjudge.words import told
 
 
@@ -57,22 +57,14 @@ def perfect_scores(
     return score_matrix([perfect_ranks(top, shared, order=order, pooled=pooled)], shared, measure)
 
 
-def against_perfect(scores: Scores, perfect: Scores, statistic: Statistic = "mean") -> tuple[Floats, Floats]:
+def against_perfect(scores: Scores, perfect: Scores) -> tuple[Floats, Floats]:
     """Return how each run's score differs from the perfect ranking's on the queries of the latter, and p."""
     # The test is two-sided, after Holm's correction over the runs; p is 1 where there is only one query.
     place = {query: row for row, query in enumerate(scores.queries)}
-    runs = scores.values[[place[query] for query in perfect.queries]]
-    apart: Floats = runs - perfect.values
-    if statistic == "median":
-        difference = np.median(runs, axis=0) - np.median(perfect.values)
-        plus, minus = ((apart > 0).sum(axis=0), (apart < 0).sum(axis=0))
-        p = sign_test(plus.astype(np.float64), minus.astype(np.float64))
-        # A sign test may favour the run whose median is the lower one.
-        p = np.where(np.sign(difference) == np.sign(plus - minus), p, 1.0)
-    else:
-        difference = apart.mean(axis=0)
-        total, squares = apart.sum(axis=0), (apart**2).sum(axis=0)
-        p = t_test(total, squares, len(apart))[1] if len(apart) > 1 else np.ones(difference.shape)
+    apart: Floats = scores.values[[place[query] for query in perfect.queries]] - perfect.values
+    difference = apart.mean(axis=0)
+    total, squares = apart.sum(axis=0), (apart**2).sum(axis=0)
+    p = t_test(total, squares, len(apart))[1] if len(apart) > 1 else np.ones(difference.shape)
     return difference, adjust(p, Correction.HOLM)
 
 
@@ -93,8 +85,8 @@ class LeaderboardRow:
     score: float
     low: float
     high: float
-    """The mean (or median) over the judged queries and its confidence interval, as far as the measure's scale
-    reaches; NaN bounds where nothing can be said. Of GMAP the geometric mean."""
+    """The mean over the judged queries and its confidence interval, as far as the measure's scale reaches;
+    NaN bounds where nothing can be said. Of GMAP the geometric mean."""
     interval: Interval
     """How the bounds were made: see `prefjudge.evaluation.intervals.score_intervals`."""
     hit: int
@@ -105,8 +97,8 @@ class LeaderboardRow:
     """Whether this is the perfect ranking, which takes no rank."""
     above_perfect: bool | None = None
     """"Better than perfect": whether the run scores above the perfect ranking on the queries of the latter,
-    and a paired test (of means t, of medians the sign test) with Holm's correction over the runs bears it out
-    at 5 %. None where there is no perfect ranking."""
+    and a paired t test with Holm's correction over the runs bears it out at 5 %. None where there is no
+    perfect ranking."""
     above_perfect_by: float = nan
     """By how much the run scores better than the perfect ranking on those queries; NaN without one."""
     p_above_perfect: float = nan
@@ -120,12 +112,10 @@ class Leaderboard:
     measure: str
     qrels: str
     """What was computed from which labels."""
-    statistic: Statistic
-    """``mean`` or ``median``."""
     confidence: float
     """The intervals' level."""
     queries: int
-    """How many judged queries the statistic is over."""
+    """How many judged queries the means are over."""
     order: Order
     """The ordering that ranked the documents."""
     rows: tuple[LeaderboardRow, ...]
@@ -151,17 +141,16 @@ class Leaderboard:
 def leaderboard(
     scores: Scores,
     *,
-    statistic: Statistic = "mean",
     confidence: float = 0.95,
     perfect: Scores | None = None,
 ) -> Leaderboard:
     """Order the runs of a score matrix and give each score an interval."""
     sign = direction(scores.measure)
-    rows = _rows(scores, statistic, confidence)
+    rows = _rows(scores, confidence)
     rivals = np.sort([-sign * row.score for row in rows])
     rows = [replace(row, rank=int(np.searchsorted(rivals, -sign * row.score)) + 1) for row in rows]
     if perfect is not None:
-        apart = against_perfect(scores, perfect, statistic)
+        apart = against_perfect(scores, perfect)
         rows = [
             replace(
                 row,
@@ -171,12 +160,11 @@ def leaderboard(
             )
             for row, by, p in zip(rows, *apart, strict=True)
         ]
-        rows += [replace(row, perfect=True) for row in _rows(perfect, statistic, confidence)]
+        rows += [replace(row, perfect=True) for row in _rows(perfect, confidence)]
     rows.sort(key=lambda row: (row.queries < len(scores.queries), -sign * row.score, row.run))
     return Leaderboard(
         measure=scores.measure,
         qrels=scores.qrels,
-        statistic=statistic,
         confidence=confidence,
         queries=len(scores.queries),
         order=scores.order,
@@ -184,10 +172,10 @@ def leaderboard(
     )
 
 
-def _rows(scores: Scores, statistic: Statistic, confidence: float) -> list[LeaderboardRow]:
+def _rows(scores: Scores, confidence: float) -> list[LeaderboardRow]:
     """Return each run's score with its interval, in the order of the columns and without a rank."""
     ends = bounds(scores.measure)
-    found = score_intervals(scores.values, statistic=statistic, confidence=confidence, ends=ends)
+    found = score_intervals(scores.values, confidence=confidence, ends=ends)
     # Of logarithms the mean is that of a geometric mean; the exponential keeps the order and the interval.
     shown = np.exp if in_logarithms(scores.measure) else np.float64
     worst = ends[0] if direction(scores.measure) > 0 else ends[1]
@@ -217,7 +205,7 @@ def _end(bound: float) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TieSensitivity:
-    """The mean (or median) score of a run as ranked, and at both ends of what its ties allow."""
+    """The mean score of a run as ranked, and at both ends of what its ties allow."""
 
     run: str
     measure: str
@@ -248,10 +236,9 @@ def with_ties_at(ranks: JudgedRanks, *, best: bool) -> JudgedRanks:
 
 
 def tie_sensitivity(
-    ranks: Sequence[JudgedRanks], qrels: Qrels, measure: Measure, *, statistic: Statistic = "mean"
+    ranks: Sequence[JudgedRanks], qrels: Qrels, measure: Measure
 ) -> tuple[TieSensitivity, ...]:
     """Bound the score of each run over all orders of its tied documents."""
-    centre = np.mean if statistic == "mean" else np.median
     shown = np.exp if in_logarithms(str(measure)) else np.float64
     rows, ideal = [], ideal_placings(qrels)
     for placed in ranks:
@@ -267,9 +254,9 @@ def tie_sensitivity(
             TieSensitivity(
                 run=placed.run,
                 measure=str(measure),
-                lowest=float(shown(centre(low))),
-                score=float(shown(centre(scores))),
-                highest=float(shown(centre(high))),
+                lowest=float(shown(low.mean())),
+                score=float(shown(scores.mean())),
+                highest=float(shown(high.mean())),
                 queries=int((high > low).sum()),
             )
         )
@@ -286,8 +273,7 @@ class Board:
     leaderboard: Leaderboard
     """The runs in order, with the perfect ranking."""
     standings: tuple[Standing, ...]
-    """Tiers and rank intervals, from the means: empty on a board of medians, and where there are not two runs
-    and two queries to test."""
+    """Tiers and rank intervals: empty where there are not two runs and two queries to test."""
     ties: tuple[TieSensitivity, ...]
     """What the order of tied documents could change, for each run; empty where it was not asked."""
     scores: Scores
@@ -311,17 +297,16 @@ def by_people(boards: Sequence[Leaderboard]) -> int:
 def make_board(
     scores: Scores,
     *,
-    statistic: Statistic = "mean",
     perfect: Scores | None = None,
     ties: Sequence[TieSensitivity] = (),
 ) -> Board:
     """Order the runs of a score matrix, and put them into tiers by paired t tests with Holm's correction."""
     standings: tuple[Standing, ...] = ()
     firmness = None
-    if statistic == "mean" and len(scores.runs) > 1 and len(scores.queries) > 1:
+    if len(scores.runs) > 1 and len(scores.queries) > 1:
         standings, firmness = find_firmness(scores)
     return Board(
-        leaderboard=leaderboard(scores, statistic=statistic, perfect=perfect),
+        leaderboard=leaderboard(scores, perfect=perfect),
         standings=standings,
         ties=tuple(ties),
         scores=scores,
@@ -337,14 +322,12 @@ def label_board(
     *,
     top: Qrels | None = None,
     pooled: Qrels | None = None,
-    statistic: Statistic = "mean",
 ) -> Board:
     """Score runs under labels."""
     return make_board(
         score_matrix(ranks, qrels, measure),
-        statistic=statistic,
         perfect=perfect_scores(top, qrels, measure, order=ranks[0].order, pooled=pooled) if top else None,
-        ties=tie_sensitivity(ranks, qrels, measure, statistic=statistic),
+        ties=tie_sensitivity(ranks, qrels, measure),
     )
 
 
@@ -363,7 +346,6 @@ def _on_queries(board: Board, queries: Collection[str]) -> Leaderboard:
     perfect = _rows_of(board.perfect, queries) if board.perfect else None
     return leaderboard(
         _rows_of(board.scores, queries),
-        statistic=board.leaderboard.statistic,
         confidence=board.leaderboard.confidence,
         perfect=perfect if perfect and perfect.queries else None,
     )

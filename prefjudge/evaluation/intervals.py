@@ -1,4 +1,4 @@
-"""Confidence intervals of a mean or a median, for all runs at once."""
+"""Confidence intervals of a mean, for all runs at once."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
@@ -91,8 +91,7 @@ def _saddlepoint(offset: Floats, count: Floats, least: Floats, greatest: Floats)
     return point
 
 
-Statistic = Literal["mean", "median"]
-Interval = Literal["t", "Gaffke", "order statistics"]
+Interval = Literal["t", "Gaffke"]
 Bounds = tuple[Floats, Floats, Floats]
 
 T_NEEDS = 100
@@ -112,26 +111,19 @@ class Intervals:
     """How the bounds of each column were made."""
 
 
-def score_intervals(
-    values: Floats, *, statistic: Statistic, confidence: float, ends: tuple[float, float]
-) -> Intervals:
-    """Return the mean or median of each run's scores with the interval that holds there."""
-    # The median's interval is that of order statistics. The mean's is Student's t where `T_NEEDS` queries
-    # score otherwise than the run's most frequent score; with fewer it is Gaffke's, which knows the ends of
-    # the scale. A scale without ends leaves Student's t. No interval reaches beyond the `ends`.
-    if statistic == "median":
-        centre, *bounds = median_interval(values, confidence)
-        few: NDArray[np.bool_] = np.zeros(centre.size, dtype=np.bool_)
-    else:
-        centre, *bounds = mean_interval(values, confidence)
-        few = _differing(values) < T_NEEDS
-        few &= isfinite(ends[0]) and isfinite(ends[1])
+def score_intervals(values: Floats, *, confidence: float, ends: tuple[float, float]) -> Intervals:
+    """Return the mean of each run's scores with the interval that holds there."""
+    # It is Student's t where `T_NEEDS` queries score otherwise than the run's most frequent score; with fewer
+    # it is Gaffke's, which knows the ends of the scale. A scale without ends leaves Student's t. No interval
+    # reaches beyond the `ends`.
+    centre, *bounds = mean_interval(values, confidence)
+    few = _differing(values) < T_NEEDS
+    few &= isfinite(ends[0]) and isfinite(ends[1])
     low, high = (np.clip(bound, *ends) for bound in bounds)
     if few.any():
         low[few], high[few] = gaffke_interval(values[:, few], ends, confidence)
-    usual: Interval = "t" if statistic == "mean" else "order statistics"
     return Intervals(
-        centre=centre, low=low, high=high, methods=tuple("Gaffke" if one else usual for one in few)
+        centre=centre, low=low, high=high, methods=tuple("Gaffke" if one else "t" for one in few)
     )
 
 
@@ -142,14 +134,6 @@ def _differing(values: Floats) -> NDArray[np.int64]:
     return np.array(
         [len(column) - np.unique(column, return_counts=True)[1].max() for column in values.T], dtype=np.int64
     )
-
-
-def named_statistic(text: str) -> Statistic:
-    """Return the statistic of this name."""
-    choices: dict[str, Statistic] = {"mean": "mean", "median": "median"}
-    if text not in choices:
-        raise InputError(f"there is no statistic {text!r}", "Choose mean or median.")
-    return choices[text]
 
 
 def mean_interval(values: Floats, confidence: float = 0.95) -> Bounds:
@@ -165,24 +149,6 @@ def mean_interval(values: Floats, confidence: float = 0.95) -> Bounds:
     spread = np.where(np.ptp(values, axis=0) > 0, values.std(axis=0, ddof=1), np.nan)
     reach = scipy.special.stdtrit(count - 1, 0.5 + confidence / 2) * spread / np.sqrt(count)
     return centre, centre - reach, centre + reach
-
-
-def median_interval(values: Floats, confidence: float = 0.95) -> Bounds:
-    """Return the median of each column and its distribution-free interval from order statistics."""
-    # The interval runs from the k-th smallest to the k-th greatest value, with the greatest k whose coverage
-    # is at least `confidence` under the binomial distribution. The bounds are NaN where no k reaches it
-    # (fewer than 6 queries at 95 %).
-    count = values.shape[0]
-    centre = np.median(values, axis=0)
-    # The median is below the k-th smallest value where fewer
-    # than k values are below the median: P(X <= k - 1).
-    outside = scipy.special.bdtr(np.arange(count, dtype=np.float64), count, 0.5)
-    k = int(np.searchsorted(outside, (1 - confidence) / 2, side="right"))
-    if k == 0:
-        nothing = np.full_like(centre, np.nan)
-        return centre, nothing, nothing
-    ordered = np.sort(values, axis=0)
-    return centre, ordered[k - 1], ordered[count - k]
 
 
 # Scores as whole numbers, so that every sum of them is exact.

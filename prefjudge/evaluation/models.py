@@ -335,7 +335,7 @@ def prediction_powered_mean(
     over all of people's, and 1 + n / N becomes s + s**2 n / N.
     """
     n, m = people.size, elsewhere.size
-    alone = score_intervals(people[:, None], statistic="mean", confidence=confidence, ends=(0.0, 1.0))
+    alone = score_intervals(people[:, None], confidence=confidence, ends=(0.0, 1.0))
     value, low, high = (float(bound[0]) for bound in (alone.centre, alone.low, alone.high))
     said = ~np.isnan(model)
     # What the model says of people's queries, beside what it says elsewhere.

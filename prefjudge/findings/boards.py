@@ -31,7 +31,6 @@ from prefjudge.evaluation.correlation import (
     correlate,
 )
 from prefjudge.evaluation.firmness import Recount, near_copies, recount
-from prefjudge.evaluation.intervals import Statistic
 from prefjudge.evaluation.measures.measures import Measure, score_matrix
 from prefjudge.evaluation.measures.placings import Placed, compared_pairs, positions
 from prefjudge.evaluation.measures.preferences import (
@@ -273,8 +272,8 @@ class Boards:
     Under later label sets a board shows the perfect ranking of the first, the qrels that were pooled on top.
     """
 
-    def __init__(self, found: Findings, measures: Measures = (), statistic: Statistic = "mean") -> None:
-        self.found, self.statistic = found, statistic
+    def __init__(self, found: Findings, measures: Measures = ()) -> None:
+        self.found = found
         self.by_labels, by_pairs = found.measures(measures)
         labels, pairs = found.qrels if self.by_labels else (), found.compared if found.judgments else None
         voted = [found.wide(one) for one in (pairs and pairs.documents, found.eligible) if pairs and one]
@@ -286,7 +285,6 @@ class Boards:
                 measure,
                 top=labels[0] if number else None,
                 pooled=pooled_labels(found, labels),
-                statistic=statistic,
             )
             for number, (placed, one) in enumerate(zip(ranks, labels, strict=False))
             for measure in self.by_labels
@@ -298,10 +296,7 @@ class Boards:
         self.tops: tuple[NotJudged, ...] = ()
         if pairs:
             compared = found.placing(pairs.documents).ranks
-            self.all += [
-                make_board(preference_matrix(compared, pairs, measure), statistic=statistic)
-                for measure in by_pairs
-            ]
+            self.all += [make_board(preference_matrix(compared, pairs, measure)) for measure in by_pairs]
             self.votes, self.agreement = own_votes(found), pair_agreement(compared, pairs)
             by_label = [(one, measure) for one in labels for measure in self.by_labels]
             self.all[: len(by_label)] = [
@@ -311,8 +306,8 @@ class Boards:
 
     @cached_property
     def votings(self) -> "Votings | None":
-        """How far two rounds of voting agree; None without votes, and for other statistics than means."""
-        if self.votes is None or self.statistic != "mean":
+        """How far two rounds of voting agree; None without votes."""
+        if self.votes is None:
             return None
         return Votings(self.votes, self.found, self.by_labels)
 
@@ -321,13 +316,8 @@ class Boards:
         """How far each two boards of one measure agree; what is odd about the boards is noted, too."""
         found, votings = self.found, self.votings
         if self.votes is not None and len(found.qrels) > 1 and not (votings and votings.labels):
-            known = "how far two rounds of voting agree is"
-            why = (
-                f"{known} known for means only"
-                if self.statistic != "mean"
-                else f"{known} not known: the rule finds other answers in these votes"
-            )
-            found.note("Kendall's τ", why)
+            why = "not known: the rule finds other answers in these votes"
+            found.note("Kendall's τ", f"how far two rounds of voting agree is {why}")
         tau = tuple(correlations(self.all, found, votings))
         found.notices.extend((*few_hits(self.all), *copies_noted(self.all)))
         return tau

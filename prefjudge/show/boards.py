@@ -80,6 +80,9 @@ def board_document(board: Board) -> dict[str, Any]:
     shown = leaderboard_table(found, board.standings, board.ties)
     rows = zip(to_records(shown), to_records(table("", found.rows, _DETAILS)), strict=True)
     return {
+        "measure": found.measure,
+        "qrels": found.qrels,
+        "statistic": "mean",
         **plain_fields(found, "rows"),
         "interval": found.interval,
         "perfect": perfect and {"name": perfect.run, "score": perfect.score, "queries": perfect.queries},
@@ -122,9 +125,8 @@ def _mark(row: LeaderboardRow, value: str | float) -> Cell:
 
 
 def _board_notes(board: Leaderboard, standings: Sequence[Standing], ties: bool) -> tuple[str, ...]:
-    centre = "Mean" if board.statistic == "mean" else "Median"
     notes = [
-        f"{centre} over the judged queries with its {board.confidence:.0%} interval "
+        f"Mean over the judged queries with its {board.confidence:.0%} interval "
         f"({_interval_words([board])}); documents ordered by {board.order}.",
         *_perfect_notes([board]),
     ]
@@ -151,8 +153,6 @@ def _board_notes(board: Leaderboard, standings: Sequence[Standing], ties: bool) 
 def _interval_words(boards: Sequence[Leaderboard]) -> str:
     """Say how the intervals were made, and where another way takes the usual one's place."""
     used = {row.interval for board in boards for row in board.rows}
-    if "order statistics" in used:
-        return "order statistics"
     gaffke = f"Gaffke's, where fewer than {T_NEEDS} queries differ from the run's most frequent score"
     student = "Student's t, as far as the scale reaches"
     if "Gaffke" not in used:
@@ -165,9 +165,8 @@ def _perfect_notes(boards: Sequence[Leaderboard]) -> list[str]:
     found = [(board, board.perfect) for board in boards if board.perfect]
     notes = [f"{board.measure} {board.qrels}: {perfect_words(board)}." for board, _ in found]
     if found:
-        test = "sign tests" if found[0][0].statistic == "median" else "t tests"
         notes.append(
-            f"Marked: better than perfect on these queries (paired {test}, Holm's correction over the runs, "
+            "Marked: better than perfect on these queries (paired t tests, Holm's correction over the runs, "
             f"5 %); {RING}: above, not significant."
         )
     if any(bar.queries < board.queries for board, bar in found):

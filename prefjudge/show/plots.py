@@ -85,7 +85,7 @@ def plot_leaderboard(
         axes.set_ylim(len(rows) - 0.5, -0.5)
         axes.tick_params(axis="y", length=0)
         axes.grid(axis="x")
-        scale = f"{board.measure} ({board.statistic} and {board.confidence:.0%} interval)"
+        scale = f"{board.measure} (mean and {board.confidence:.0%} interval)"
         axes.set_xlabel("\n".join(map(printable, [scale, *_perfect_key(board)])))
         extra = "; bands are tiers" if standings else f", in the order of {order_name}" if order_name else ""
         axes.set_title(printable(f"{board.qrels} qrels, {many(board.queries, 'query')}{extra}"), pad=16)

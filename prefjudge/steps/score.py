@@ -12,7 +12,6 @@ from prefjudge.core.runs import OrderLike, Scores
 from prefjudge.errors import InputError
 from prefjudge.evaluation.boards import Board, Leaderboard, NotJudged, count_judged, on_common_queries
 from prefjudge.evaluation.correlation import RankCorrelation, TwoVotings
-from prefjudge.evaluation.intervals import Statistic, named_statistic
 from prefjudge.evaluation.measures.preferences import PairAgreement, Pairings
 from prefjudge.evaluation.stability import LeftOut
 from prefjudge.evaluation.submissions import OfficialBoard
@@ -343,7 +342,6 @@ def score(
     queries: Texts | None = None,
     common: bool = False,
     order: OrderLike | None = None,
-    statistic: Statistic = "mean",
     per_query: bool = False,
     health: bool = False,
     leave_one_out: bool = False,
@@ -383,8 +381,6 @@ def score(
         Score only the queries that every label set judges.
     order : Order, optional
         What ranks a document higher.
-    statistic : {'mean', 'median'}
-        What orders the runs.
     per_query : bool
         Write the score of each query under each run as well, beside ``out``.
     health : bool
@@ -451,7 +447,6 @@ def score(
     outputs = score_files(out, found.study)
     check_outputs(*outputs, inputs=found.paths, study=found.study, plot=plot, engine=engine, tables=True)
     by_labels, by_pairs = found.measures(measure)
-    chosen = named_statistic(statistic)
     check_order(order_by, found)
     if teams is not None and not leave_one_out:
         raise InputError("--teams says whose passages --leave-one-out leaves out", "Add --leave-one-out.")
@@ -465,7 +460,7 @@ def score(
     add_stamps(found, leaderboard, order_by)
     with found.reading(engine):
         result = scored(
-            Boards(found, measure, chosen),
+            Boards(found, measure),
             leave_one_out=leave_one_out,
             team_of=team_of,
             health=health,

@@ -29,7 +29,6 @@ SECTIONS = (
     "scoring",
     "texts",
     "inference",
-    "coverage",
     "resolving",
     "store",
     "starting",

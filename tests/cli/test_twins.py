@@ -134,7 +134,7 @@ def test_an_option_is_read_from_a_signature_and_a_docstring(
 def test_help_shows_the_docstring_the_choices_the_bounds_and_the_defaults() -> None:
     shown = run("score", "--help-all").stdout
     for words in (
-        "<score|score-f32|rank|file>", "<error|first|best>", "<files|spark>", "<mean|median>",
+        "<score|score-f32|rank|file>", "<error|first|best>", "<files|spark>",
         "Score the queries of this file only.", "x>=0", "[default: error]", "May be repeated.",
     ):  # fmt: skip
         assert words in shown, words

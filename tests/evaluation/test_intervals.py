@@ -8,8 +8,6 @@ from prefjudge.evaluation.intervals import (
     T_NEEDS,
     gaffke_interval,
     mean_interval,
-    median_interval,
-    named_statistic,
     score_intervals,
 )
 
@@ -22,15 +20,6 @@ def test_the_t_interval_is_scipys() -> None:
     centre, low, high = mean_interval(values)
     expected = stats.ttest_1samp(values, 0).confidence_interval(0.95)
     np.testing.assert_allclose([centre, low, high], [values.mean(axis=0), expected.low, expected.high])
-
-
-def test_the_median_interval_is_scipys() -> None:
-    stats = pytest.importorskip("scipy.stats")
-    for count in (6, 7, 25, 100):
-        values = np.random.default_rng(count).random((count, 1))
-        _, low, high = median_interval(values)
-        expected = stats.quantile_test(values[:, 0], q=np.median(values), p=0.5).confidence_interval(0.95)
-        assert (low[0], high[0]) == (expected.low, expected.high)
 
 
 def test_scores_of_0_and_1_have_the_interval_of_clopper_and_pearson() -> None:
@@ -63,7 +52,7 @@ def test_the_mean_is_covered_where_few_queries_are_hit(queries: int, hit_rate: f
     drawn = 1 / rng.integers(1, 11, shape) if measure == "RR@10" else rng.beta(0.5, 3, shape)
     mean = hit_rate * ((1 / np.arange(1, 11)).mean() if measure == "RR@10" else 0.5 / 3.5)
     values = np.where(rng.random(shape) < hit_rate, drawn, 0.0)
-    found = score_intervals(values, statistic="mean", confidence=0.95, ends=(0.0, 1.0))
+    found = score_intervals(values, confidence=0.95, ends=(0.0, 1.0))
     assert ((found.low <= mean) & (mean <= found.high)).mean() >= 0.92
     _, low, high = mean_interval(values)
     if hit_rate < 0.1:
@@ -90,7 +79,7 @@ def test_student_takes_over_where_enough_queries_differ_from_the_most_frequent_s
 
     def methods(differing: int, ends: tuple[float, float] = (0.0, 1.0)) -> tuple[str, ...]:
         values = np.where(np.arange(300) < differing, rng.random(300), 0.0)[:, np.newaxis]
-        return score_intervals(values, statistic="mean", confidence=0.95, ends=ends).methods
+        return score_intervals(values, confidence=0.95, ends=ends).methods
 
     assert methods(T_NEEDS) == ("t",)
     assert methods(T_NEEDS - 1) == ("Gaffke",)
@@ -110,7 +99,6 @@ def test_an_interval_is_there_where_nothing_varies_if_the_scale_has_ends() -> No
     assert (alone.low, alone.high) == (pytest.approx(0.0125, abs=0.002), pytest.approx(0.9875, abs=0.002))
     (endless,) = leaderboard(scores_of({"a": [0.5, 0.5]}, "wpref@10")).rows
     assert np.isnan([endless.low, endless.high]).all()
-    assert np.isnan(median_interval(np.zeros((5, 1)))[1]).all()
 
 
 def test_a_search_length_is_hit_where_it_is_not_the_greatest() -> None:
@@ -124,18 +112,15 @@ def test_the_level_asked_for_reaches_each_kind_of_interval(confidence: float) ->
     ends = (0.0, 1.0)
     values = np.random.default_rng(1).random((120, 2))
     few = np.where(np.arange(120)[:, np.newaxis] < 9, values, 0.0)
-    for statistic, scores, expected, method in (
-        ("mean", values, mean_interval(values, confidence), "t"),
-        ("median", values, median_interval(values, confidence), "order statistics"),
-        ("mean", few, (few.mean(axis=0), *gaffke_interval(few, ends, confidence)), "Gaffke"),
+    for scores, expected, method in (
+        (values, mean_interval(values, confidence), "t"),
+        (few, (few.mean(axis=0), *gaffke_interval(few, ends, confidence)), "Gaffke"),
     ):
-        found = score_intervals(
-            scores, statistic=named_statistic(statistic), confidence=confidence, ends=ends
-        )
+        found = score_intervals(scores, confidence=confidence, ends=ends)
         np.testing.assert_array_equal([found.centre, found.low, found.high], expected)
         assert found.methods == (method, method)
-    usual = [mean_interval(values), median_interval(values), gaffke_interval(few, ends)]
-    at_95 = [mean_interval(values, 0.95), median_interval(values, 0.95), gaffke_interval(few, ends, 0.95)]
+    usual = [mean_interval(values), gaffke_interval(few, ends)]
+    at_95 = [mean_interval(values, 0.95), gaffke_interval(few, ends, 0.95)]
     for ours, theirs in zip(usual, at_95, strict=True):
         np.testing.assert_array_equal(ours, theirs)
 
@@ -143,7 +128,7 @@ def test_the_level_asked_for_reaches_each_kind_of_interval(confidence: float) ->
 def test_each_run_has_the_interval_that_holds_for_it() -> None:
     varied = np.random.default_rng(1).random(120)
     values = np.column_stack([varied, np.where(np.arange(120) < 9, varied, 0.0), np.full(120, 0.5)])
-    found = score_intervals(values, statistic="mean", confidence=0.95, ends=(0.0, 1.0))
+    found = score_intervals(values, confidence=0.95, ends=(0.0, 1.0))
     assert found.methods == ("t", "Gaffke", "Gaffke")
     np.testing.assert_array_equal(
         [found.low[0], found.high[0]], [end[0] for end in mean_interval(values)[1:]]
@@ -155,5 +140,5 @@ def test_each_run_has_the_interval_that_holds_for_it() -> None:
 
 def test_no_interval_leaves_the_scale() -> None:
     values = np.random.default_rng(1).random((120, 1))
-    found = score_intervals(values, statistic="mean", confidence=0.999, ends=(0.45, 0.55))
+    found = score_intervals(values, confidence=0.999, ends=(0.45, 0.55))
     assert (found.methods, found.low[0], found.high[0]) == (("t",), 0.45, 0.55)

@@ -12,7 +12,7 @@ from prefjudge.errors import InputError
 from prefjudge.evaluation.agreement import split_half
 from prefjudge.evaluation.boards import leaderboard
 from prefjudge.evaluation.correlation import correlate
-from prefjudge.evaluation.intervals import named_statistic, to_grid
+from prefjudge.evaluation.intervals import to_grid
 from prefjudge.evaluation.measures.measures import Measure, score_lists, score_matrix
 from prefjudge.evaluation.measures.placings import relabel
 from prefjudge.evaluation.measures.preferences import PreferenceMeasure
@@ -123,7 +123,6 @@ REFUSALS: list[tuple[Callable[[], object], str, str]] = [
         "row 1, column 1 of the query x run matrix is not a finite number",
         "Statistics need a finite score for every query and run; a query that a run missed scores 0.",
     ),
-    (lambda: named_statistic("mode"), "there is no statistic 'mode'", "Choose mean or median."),
     (
         lambda: score_matrix([], QRELS, Measure.parse("RR")),
         "there is no run to score",
