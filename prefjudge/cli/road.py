@@ -203,7 +203,7 @@ def gold(result: "GoldResult", *, study: Path, accept: bool) -> None:
         say(f"by the question's words alone one gets {result.lexical:.0%} of them right; 50% would be best")
     if accept:
         withdrew = f", withdrew {result.withdrawn} that the file does not have" if result.withdrawn else ""
-        say(f"accepted {result.accepted}{withdrew}; the study has {many(result.gold, 'gold pair')}")
+        say(f"accepted {many(result.accepted, 'pair')}{withdrew}; the study has {_golds(study, result.gold)}")
         if result.advice:
             say(result.advice)
         say(f"next: prefjudge plan {quoted(study)}")
@@ -211,7 +211,17 @@ def gold(result: "GoldResult", *, study: Path, accept: bool) -> None:
         say("read them, delete the lines that are not obvious to everyone, then:")
         say(f"  prefjudge gold {quoted(study)} --accept")
     else:
-        say(f"the study has {many(result.gold, 'gold pair')}; --suggest 12 writes more for review")
+        say(f"the study has {_golds(study, result.gold)}; --suggest 12 writes more for review")
+
+
+def _golds(study: Path, count: int) -> str:
+    """Return how many gold questions HITs may hide, by the name that they have by their passages."""
+    passages = opened(study).config.hit.passages
+    return (
+        many(count, "gold pair")
+        if passages == 2
+        else f"{many(count, 'gold question')} of {passages} passages"
+    )
 
 
 def plan(
@@ -655,7 +665,7 @@ def status(result: "StatusResult", *, study: Path, details: Details = False) -> 
     _say_sureness(result)
     hits = ", ".join(f"{count} {state}" for state, count in result.hits.items())
     queries, pairs = many(result.queries, "query"), many(result.pairs, "pair")
-    say(f"pool         {queries}, {pairs}, {many(result.gold, 'gold pair')}")
+    say(f"pool         {queries}, {pairs}, {_golds(study, result.gold)}")
     if hits:  # a study of imported votes has none
         late = f", of which {result.expired:,} are past their time" if result.expired else ""
         say(f"HITs         {hits}{late}")

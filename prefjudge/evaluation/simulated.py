@@ -230,8 +230,8 @@ def simulate_paper(
     ones, ``heads`` the first passages of all runs. ``ranks`` is where each run placed each passage of the
     pools, row by row, and ``original`` its RR@10 under the original qrels of the sampled queries.
 
-    Returns all votes of the first of the studies (one on a run's top with the qrels may be in no pool), of
-    these the votes on pairs of the pools, which the preference qrels are made of, and what the studies find.
+    Returns the votes of the first of the studies on the run's tops with the qrels, and on pairs of the pools,
+    which the preference qrels are made of, and what the studies find. A pair of both has the same vote.
     """
     found = _Studies(pools, top, heads, ranks, original)
     rows = np.empty((studies, len(_MEASURED)))
@@ -242,7 +242,7 @@ def simulate_paper(
             first = votes
         rows[study] = found.sum_up(votes, strength)
     return (
-        first,
+        select_judgments(first, found.asked),
         found.in_pools(first),
         SimulatedPaper(
             studies=studies,
@@ -272,9 +272,9 @@ class _Studies:
         count = self.candidates.query.size
         key = self.pairs[:, 0] * count + self.pairs[:, 1]
         real = top.rival >= 0
-        asked = np.searchsorted(key, duels[:, 0] * count + duels[:, 1])
+        self.asked = np.searchsorted(key, duels[:, 0] * count + duels[:, 1])
         agreed = top.agreed[real]
-        self._differing, self._agreeing = asked[~agreed], asked[agreed]
+        self._differing, self._agreeing = self.asked[~agreed], self.asked[agreed]
         rival = find_rows(self.candidates, top.queries, top.docs, top.query[real], top.rival[real])
         self._second, self._rival = rival[agreed], rival[~agreed]
         self._in_pools = np.unique(np.searchsorted(key, pooled[:, 0] * count + pooled[:, 1]))

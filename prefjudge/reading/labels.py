@@ -124,7 +124,7 @@ def _head(file: Path) -> bytes:
 
 _JUDGMENT_HINT = (
     "Write each line as: query doc_1 doc_2 preferred, and perhaps a fifth column, the worker, and a sixth, "
-    "the number of a choice out of several."
+    "the number of a choice out of several, or - of two."
 )
 _CHOICE_HINT = (
     "The sixth column numbers a worker's choices for a query out of several passages: a line for each one "

@@ -195,8 +195,12 @@ def _columns_of_line(path: str | Path, lines: list[bytes]) -> Sniffed:
 def _is_vote(row: list[bytes]) -> bool:
     """Say whether a line's fourth column repeats a document; in qrels the second is 0 or Q0."""
     documents = [name for name in row[1:3] if name not in (b"0", b"Q0")]
-    if len(row) == 6 and (len(documents) < 2 or not (row[5].isdigit() or row[5] == b"-")):
-        return False  # a run, in which a doc_id may be its rank
+    if len(row) == 6:  # or a run's, in which a doc_id may be its rank
+        numbered, scored = row[5].isdigit() or row[5] == b"-", _NUMBER.fullmatch(row[4])
+        if len(documents) < 2 or (scored and not numbered):
+            return False
+        if numbered and not (scored or _NUMBER.fullmatch(row[3])):
+            return True  # whatever is wrong in it
     return len(row) > 3 and (row[3] in documents or row[3] in TIES)
 
 

@@ -10,6 +10,7 @@ from prefjudge.show.results import Shown, record_tables
 from prefjudge.study.hits import HitStatus
 from prefjudge.study.money import committed_cents
 from prefjudge.study.people import evidence_against, load_rehearsal, load_undecided, paid_unasked
+from prefjudge.study.pools import load_gold_sets
 from prefjudge.study.progress import (
     ChallengeRecord,
     count_answers,
@@ -146,7 +147,7 @@ def _counted(opened: Study, sure: "StudySureness | None", past: "History | None"
             study=str(opened.folder),
             queries=count_queries(db),
             pairs=count_rows(db, "pairs"),
-            gold=count_rows(db, "gold"),
+            gold=len(load_gold_sets(db, opened.config.hit.passages)),
             hits=hits,
             expired=count_expired(opened, target) if hits.get(HitStatus.OPEN) else 0,
             assignments=sum(count_verdicts(db).values()),

@@ -94,8 +94,7 @@ def test_a_simulation_tells_its_size_and_keeps_the_first_study(tmp_path: Path) -
     assert (found.studies, found.duels, found.queries) == (40, 60, 60)
     # Half of the pools are those of "old", "known" and "top", and half have no "top".
     assert (found.documents, found.pairs) == (30 * 3 + 30 * 2, 30 * 3 + 30)
-    assert len(votes) == 120 + 30
-    assert len(pooled) == 120
+    assert (len(votes), len(pooled)) == (60, 120)
     shown = {pooled.docs[doc] for side in (pooled.left, pooled.right) for doc in side}
     assert shown == {"old", "known", "top"}
     first, again, alone = experiment.simulate(studies=1)

@@ -382,7 +382,7 @@ def test_malformed_judgments(tmp_path):
         "judgments:4:1: the preferred document is missing: 'q1 a b'\n"
         "the last column repeats one of the two documents, or is: tie\n"
         "Write each line as: query doc_1 doc_2 preferred, and perhaps a fifth column, the worker, and a "
-        "sixth, the number of a choice out of several."
+        "sixth, the number of a choice out of several, or - of two."
     )
 
 

@@ -145,6 +145,8 @@ def test_what_is_packed_is_looked_into(tmp_path):
         ("q1\td1\t1\n" + "".join(f"q2\td{n}\t{n}\n" for n in range(1, 9)), "run", False),
         ("q1 a b a\nq1 b c tie\n", "judgments", False),
         ("q1 a b a w 1\nq1 a c a w 1\nq1 b c c - -\n", "judgments", False),
+        ("q1 a b a w first\nq1 a c y w 1\n", "judgments", False),
+        ("q1 a b 1 0.5 tag\nq1 a c 2 0.4 tag\n", "run", False),
         ("q1 Q0 1 1 9.5 7\nq1 Q0 2 2 9.1 7\n", "run", False),
         ("q1\twhat is love\nq2\thow far is the moon\n", "texts", False),
         ("7\tone two three four five six\n", "texts", False),

@@ -15,6 +15,7 @@ from prefjudge import (
     release,
     resolve,
     run,
+    status,
     work,
 )
 from prefjudge.cli.road import show_offer
@@ -48,7 +49,9 @@ def three(tmp_path: Path) -> Path:
     edit(study, ("[hit]\n", "[hit]\npassages = 3\n"))
     pool_demo(study)
     made = gold(study, suggest=12, accept=True)
-    assert (made.suggested, made.gold) == (24, 12), "two lines a question: one good passage, two that are not"
+    assert (made.suggested, made.gold, status(study).gold) == (24, 12, 12), (
+        "two lines a question: one good passage, two that are not"
+    )
     return study
 
 

@@ -418,6 +418,13 @@ def test_simulate_walks_the_paper_on_runs_and_qrels(tmp_path: Path, monkeypatch:
     assert (folder / "simulation.csv").read_bytes() == first
     listed = json.loads((folder / "reproduce.json").read_text())["files"]
     assert {path.name for path in folder.iterdir()} <= {*listed, "reproduce.json"}, "a repeat clears the rest"
+    text = told("shallow-pooling", "Table 2", runs=[str(RUNS)], qrels=[str(QRELS)]).read_text()
+    design = 'design = "top-against-qrel"\n'
+    paper.write_text(text.replace(design, f"{design}simulate = true\n"))
+    prefjudge.reproduce(paper, out=folder)
+    rows = (folder / "simulation.csv").read_text()
+    assert ("1. " in rows, "2. " in rows) == (True, False), "what is simulated of one experiment alone"
+    assert not (folder / "simulated-judgments-of-pools.txt").exists()
 
 
 @pytest.mark.parametrize("option", ["runs", "qrels", "judgments", "leaderboard", "pool"])
@@ -629,7 +636,12 @@ def test_init_writes_the_papers_own_file_with_what_is_given(
         ("runs = [", "Invalid|Unclosed|Expected|my.toml"),
         ("name = 'x'\nexhibits = []\ncolour = 'red'", "colour: there is no such key"),
         ("name = 'x'\nexhibits = [{name='T', shows='s', experiment='two'}]", "no experiment 'two'"),
-        ("name = 'x'\nexhibits = []\nsample = 0", "sample: Input should be greater"),
+        ("name = 'x'\nexhibits = []\nsample = 0", "sample: it must be greater"),
+        (
+            "name = 'x'\nexhibits = []\ntested = ['A', 'B']",
+            r'pairs of runs are wanted: tested = \[\["A", "B"\]\]',
+        ),
+        ("name = 'x'\nexhibits = []\nruns = 'r'", r'runs: a list is wanted: runs = \["…"\]'),
         ("name = 'x'\nexhibits = []\nnames = {A = 'r', B = 'r'}", "gives the run r two names"),
         ("name = 'x'\nexhibits = []", r"reproduce \S+my\.toml --runs"),
         ("name = 'x'\nexhibits = [{name='T', shows='s', make='magic'}]", "nothing makes 'magic'"),

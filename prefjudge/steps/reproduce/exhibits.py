@@ -1,7 +1,7 @@
 """Makes the exhibits of the papers: tables and figures, by the names that ``configs/papers`` calls them."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from functools import partial
@@ -162,40 +162,43 @@ STAMP = "rehearsal: every judgment is simulated, and no person judged anything h
 SIMULATION = Exhibit(
     name="Simulation",
     shows="what this study would cost, find and show",
-    reading="Simulated workers judge, once each, the pairs that the paper's two experiments ask for on these "
-    "runs. The tables and figures below are one such study; the ranges here are over many.",
+    reading="Simulated workers judge, once each, the pairs that these experiments ask for on the runs. Their "
+    "tables and figures below are of one such study; the ranges here are over many.",
 )
 
 
-def rehearse(top: Material, pooled: Material, files: Sequence[Path]) -> tuple[Table, str]:
-    """Simulate the judgments of both experiments, and write those of one study, each into its file.
+def rehearse(top: Material, pooled: Material, files: Mapping[Material, Path]) -> tuple[Table, str]:
+    """Simulate the judgments of both experiments, and write those of one study that have a file, into it.
 
-    Returns what many studies find, and the representative run.
+    Returns what many studies find of these experiments, and the representative run.
     """
     heads, run, pools = top.heads, top.run, pooled.selected
     labels = restrict(pooled.original, pools.queries)
     ranks, known = pooled.found.reader.judged_all([pooled_documents(pools), labels])
     original = score_matrix(known, labels, Measure.parse("RR@10")).values.mean(axis=0)
     rng = generator(None, "rehearsal", pooled.told.seed)
-    *votes, found = simulate_paper(
+    duels, rounds, found = simulate_paper(
         pools, top_pairs(heads, top.original, run), heads, ranks, original, rng=rng
     )
-    for path, written in zip(files, votes, strict=True):
-        every = Rehearsal(simulated=len(written), judgments=len(written))
-        write_judgments(path, written, comment=str(every))
-    return rehearsal_table(found, run), run
+    for one, written in ((pooled, rounds), (top, duels)):
+        if one in files:
+            every = Rehearsal(simulated=len(written), judgments=len(written))
+            write_judgments(files[one], written, comment=str(every))
+    return rehearsal_table(found, run, top=top in files, pools=pooled in files), run
 
 
-def rehearsal_table(found: SimulatedPaper, run: str) -> Table:
-    """Return what such a study costs, finds and shows."""
+def rehearsal_table(found: SimulatedPaper, run: str, *, top: bool, pools: bool) -> Table:
+    """Return what such a study costs, finds and shows of one experiment or both."""
     split, sampled = found.split, found.queries
-    rows = (
+    of_top = (
         (f"1. {run} against the qrels", f"{split.queries:,} labelled queries"),
         ("category A / category B", f"{split.a:,} / {split.b:,}"),
         ("pairs, HITs, cost", _cost(found.duels)),
         ("the qrel preferred in category A", _share(found.qrel_ratio)),
         ("the run's passage preferred in category B", _share(found.rival_ratio)),
         ("studies in which that is significant at 5 %", f"{found.significant:.0%}"),
+    )
+    of_pools = (
         ("2. pools of a sample", f"{sampled:,} queries, {found.documents / sampled:.2f} passages each"),
         ("pairs, HITs, cost", _cost(found.pairs)),
         ("queries whose preference qrel is truly the best", _share(found.right)),
@@ -207,7 +210,7 @@ def rehearsal_table(found: SimulatedPaper, run: str) -> Table:
     return Table(
         title="What this study would cost, find and show",
         columns=(Column(name="what"), Column(name="value")),
-        rows=rows,
+        rows=(*(of_top if top else ()), *(of_pools if pools else ())),
         notes=(
             f"{found.studies:,} simulated studies: the mean, and in brackets the middle 95 % of them. "
             "Workers err on 33 % of random pairs, prefer the qrel in 65.7 % of category A, and the run's "

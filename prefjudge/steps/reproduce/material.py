@@ -2,7 +2,7 @@
 
 import shlex
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import fields, is_dataclass, replace
 from functools import cached_property
@@ -42,7 +42,7 @@ from prefjudge.reading.leaderboards import read_leaderboard
 from prefjudge.reading.opened import pooled_only, tag_of
 from prefjudge.reading.options import ReadOptions
 from prefjudge.show.boards import FEWEST
-from prefjudge.steps.reproduce.papers import CannotMakeError, Exhibit, Experiment
+from prefjudge.steps.reproduce.papers import RUNS, CannotMakeError, Exhibit, Experiment
 from prefjudge.steps.stability import StabilityResult, stability
 from prefjudge.study.assignments import load_judgments
 from prefjudge.study.judgments import load_judgment_log
@@ -265,11 +265,28 @@ class Material:
         known = {labels.queries[code] for code in labels.query[chosen_qrels(labels)].tolist()}
         return select_queries(build_pools(heads, labels, depth=1), tuple(known))
 
+    def name_runs(self, known: Collection[str]) -> None:
+        """Call the runs that the experiment names by their tags; refuse one that is not among those known.
+
+        Those of other experiments alone are left out: what is told of the whole paper may name them.
+        """
+        tags, sources = self.heads.runs, self.found.reader.sources
+
+        def tag(said: Any, key: str) -> Any:
+            if isinstance(said, tuple):
+                return tuple(tag(one, key) for one in said)
+            elsewhere = said in known and said not in tags
+            return "" if elsewhere else tag_of(said, sources, tags, key)
+
+        named = {key: tag(said, key) for key in RUNS if (said := getattr(self.told, key))}
+        for key, said in named.items():
+            named[key] = tuple(one for one in said if one and all(one)) if isinstance(said, tuple) else said
+        self.told = self.told.model_copy(update=named)
+
     @cached_property
     def pooled(self) -> frozenset[str]:
         """The runs that gave the pools: all, where none is named."""
-        tags, sources = self.heads.runs, self.found.reader.sources
-        return frozenset(tag_of(one, sources, tags, "pooled") for one in self.told.pooled or tags)
+        return frozenset(self.told.pooled or self.heads.runs)
 
     @cached_property
     def selected(self) -> Pools:
@@ -314,8 +331,8 @@ class Material:
     def run(self) -> str:
         """The run that is compared with the qrels: the best of those whose pairs were judged most."""
         told, heads = self.told, self.heads
-        if told.against_qrel is not None:
-            return tag_of(told.against_qrel, self.found.reader.sources, heads.runs, "--against-qrel")
+        if told.against_qrel:
+            return told.against_qrel
         votes = self.found.judgments
         if votes is None:
             return self.ranking[0]
@@ -458,8 +475,7 @@ class Material:
     def outcomes(self) -> list[tuple[Scores, Outcomes]]:
         """The outcomes of the pairs of runs that are tested, by RR@100 over the original qrels."""
         scores, told, runs = self.reciprocal, self.told, self._as_named(self.reciprocal.runs)
-        sources = self.found.reader.sources
-        leads = [tag_of(one, sources, scores.runs, "--baseline") for one in told.baseline]
+        leads = told.baseline
         pairs: Sequence[tuple[str, str]] = told.tested or [
             (a, b) for number, a in enumerate(leads) for b in runs if b != a and b not in leads[:number]
         ]

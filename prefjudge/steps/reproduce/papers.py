@@ -77,7 +77,8 @@ class Experiment(_Told):
 
 
 _FILES = ("study", "runs", "qrels", "judgments", "pool", "leaderboard", "held_out")
-_RUNS = ("against_qrel", "baseline", "pooled", "shown", "tested")
+RUNS = ("against_qrel", "baseline", "pooled", "shown", "tested")
+"""What of an experiment names runs, by their tags, their files or the paper's names."""
 
 
 class Exhibit(_Told):
@@ -133,7 +134,7 @@ class Paper(Experiment):
         own = self.experiments[name] if name else next(iter(self.experiments.values()), Experiment())
         told = {key: getattr(self, key) for key in Experiment.model_fields}
         told |= {key: getattr(own, key) for key in own.model_fields_set}
-        return Experiment.model_construct(**told | {key: self._tags(told[key]) for key in _RUNS})
+        return Experiment.model_construct(**told | {key: self._tags(told[key]) for key in RUNS})
 
     def _tags(self, runs: Any) -> Any:
         return tuple(map(self._tags, runs)) if isinstance(runs, tuple) else self.names.get(runs, runs)
@@ -177,12 +178,8 @@ def _read(text: str, where: str) -> Paper:
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{where}: {error}", "Mend the line.") from None
     except ValidationError as error:
-        found = [
-            f"{'.'.join(map(str, one['loc']))}: "
-            + ("there is no such key" if one["type"] == "extra_forbidden" else one["msg"])
-            for one in error.errors(include_url=False)
-        ]
-        raise InputError(f"{where} has keys that cannot be used", "Mend or delete them.", found) from None
+        found = dict.fromkeys(map(_explained, error.errors(include_url=False)))
+        raise InputError(f"{where} has keys that cannot be used", "Mend or delete them.", [*found]) from None
     tags = [*paper.names.values()]
     if twice := [tag for tag in tags if tags.count(tag) > 1]:
         raise InputError(f"{where} gives the run {twice[0]} two names", "Leave one of them out.")
@@ -194,6 +191,21 @@ def _read(text: str, where: str) -> Paper:
     if unknown:
         raise InputError(f"{where} has no experiment {unknown[0]!r}", f"Add [experiments.{unknown[0]}].")
     return paper
+
+
+def _explained(error: Any) -> str:
+    """Say in plain words what is wrong with a key."""
+    key = [one for one in error["loc"] if isinstance(one, str)]
+    words = {
+        "extra_forbidden": "there is no such key",
+        "missing": "it is missing",
+        "tuple_type": f'a list is wanted: {key[-1]} = ["…"]',
+        "string_type": f'text in quotes is wanted: {key[-1]} = "…"',
+    }
+    if key[-1] == "tested":
+        return f'{".".join(key)}: pairs of runs are wanted: tested = [["A", "B"]]'
+    said = words.get(error["type"]) or error["msg"].replace("Input should be", "it must be")
+    return f"{'.'.join(map(str, error['loc']))}: {said}"
 
 
 def _seen_from(paper: Paper, folder: Path) -> Paper:

@@ -203,8 +203,12 @@ class _Reproduction:
         for one in experiments:  # what cannot be read is reported here, once
             for read, path in ((read_leaderboard, one.told.leaderboard), (read_text, one.told.held_out)):
                 _ = path and read(path)
-            _ = one.reads_runs and one.heads
             self._keep(one)
+        reading = [one for one in experiments if one.reads_runs]
+        known = {tag for one in reading for tag in one.heads.runs}
+        for one in reading:
+            one.name_runs(known)
+        gone = [f"{name} = {tag!r}" for name, tag in paper.names.items() if known and tag not in known]
         simulated = any(one.simulate for one in self.told)
         stamps = {name: self._stamp(one) for name, one in self.experiments.items()}
         said = {stamp: [name for name, own in stamps.items() if own == stamp] for stamp in stamps.values()}
@@ -219,7 +223,8 @@ class _Reproduction:
             if (answers := vars(one).get("preference")) is not None:
                 (file,) = self._claim(self._beside(one, PREFERENCE_FILE).name)
                 write_qrels(file, answers, rehearsal=one.found.rehearsal)
-        notices = tuple(dict.fromkeys(said for one in experiments for said in one.noticed))
+        wrong = [f"names: there is no run of {', '.join(gone)}"] * bool(gone)
+        notices = tuple(dict.fromkeys([*wrong, *(said for one in experiments for said in one.noticed)]))
         of = {stamp: f" ({', '.join(names)})" if len(said) > 1 else "" for stamp, names in said.items()}
         also = "".join(f"{stamp}{of[stamp]}. " for stamp in said if stamp) + (
             paper.citation and f"After: {paper.citation}"
@@ -301,11 +306,12 @@ class _Reproduction:
         designs = {one.told.design: one for one in self.experiments.values()}
         top = designs[PoolDesign.TOP_AGAINST_QREL]
         pooled = designs.get(PoolDesign.SHALLOW, top)
-        files = self._claim("simulated-judgments.txt", "simulated-judgments-of-pools.txt")
+        names = {pooled: "simulated-judgments-of-pools.txt", top: "simulated-judgments.txt"}
+        asked = [one for one in names if one.told.simulate]
+        files = dict(zip(asked, self._claim(*(names[one] for one in asked)), strict=True))
         made, run = rehearse(top, pooled, files)
-        for one, path in zip((top, pooled), files, strict=True):
-            if one.told.simulate:
-                one.take(path, run)
+        for one, path in files.items():
+            one.take(path, run)
         return self._section(SIMULATION, [made], self._write(SIMULATION, [made], STAMP), STAMP)
 
     def _make(self, exhibit: Exhibit) -> tuple[Reproduced, Section]:
