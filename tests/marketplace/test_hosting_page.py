@@ -67,4 +67,4 @@ def test_the_commands_of_the_page_run(cluster: Cluster, tmp_path: Path) -> None:
     assert '"status":"ok"' in done.stdout
     assert "nothing is wrong" in done.stdout
     assert len([*(tmp_path / "backups").glob("*.dump")]) >= 1
-    assert "prefjudge_workers 0" in done.stdout
+    assert "'workers': 0" in done.stdout

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import JSONResponse, Response
 
 from prefjudge.errors import PrefjudgeError
 from prefjudge.marketplace.errors import Refusal, View, from_cents, invalid, to_cents
@@ -168,19 +168,6 @@ async def list_events(call: Call) -> Response:
     """List the last events."""
     events = await call.look(lambda tx: overview.last_events(tx, 1000))
     return JSONResponse({"events": events})
-
-
-async def metrics(call: Call) -> Response:
-    """Return the counters for Prometheus."""
-    seen = await call.look(overview.counts)
-    gauges: dict[str, float] = {
-        "prefjudge_workers": seen["workers"],
-        "prefjudge_active_workers": seen["active_workers"],
-    }
-    for what, by_status in (("hits", seen["hits"]), ("assignments", seen["assignments"])):
-        for status, number in by_status.items():
-            gauges[f'prefjudge_{what}{{status="{status}"}}'] = number
-    return PlainTextResponse(call.running.metrics.text(gauges))
 
 
 # The admin's page about one worker: what is stored about the person, and forgetting it.

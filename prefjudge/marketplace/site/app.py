@@ -103,7 +103,6 @@ ADMIN_ROUTES: Routes = (
     ("GET", "/admin/panels/{panel}/{file}", panels.download),
     ("GET", "/admin/events", admin.list_events),
     ("GET", "/admin/log", signin.show_log),
-    ("GET", "/metrics", admin.metrics),
 )
 
 
@@ -257,7 +256,6 @@ class SecurityMiddleware:
         route = getattr(scope.get("route"), "path", "-")  # the pattern: paths and queries carry secrets
         noted = scope["state"]
         operation = noted.get("operation", "")
-        self.state.metrics.count(f"{route} {operation}".strip(), status, seconds)
         watched = status == 200 and (route in _WATCHED or operation in _WATCHED)
         _REQUESTS.log(
             logging.DEBUG if watched else logging.INFO,

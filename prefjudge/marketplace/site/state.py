@@ -1,10 +1,10 @@
-"""What every request may need of the running marketplace: limits, counters, turns, and keys of panels."""
+"""What every request may need of the running marketplace: limits, turns, and keys of panels."""
 
 import asyncio
 import logging
 import socket
 import threading
-from collections import Counter, OrderedDict, defaultdict
+from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -113,52 +113,6 @@ def limited(is_proxy: Callable[[str], bool]) -> type[asyncio.Protocol]:
                 del opened[self.address]
 
     return LimitedConnection
-
-
-# Counters of requests, in the text format that Prometheus reads.
-
-_BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
-
-
-class Metrics:
-    """Counts requests by route and status, and their time by route."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._requests: dict[tuple[str, int], int] = defaultdict(int)
-        self._times: dict[str, list[float]] = defaultdict(lambda: [0.0] * (len(_BOUNDS) + 2))
-
-    def count(self, route: str, status: int, seconds: float) -> None:
-        """Count one request."""
-        with self._lock:
-            self._requests[route, status] += 1
-            times = self._times[route]
-            for i, bound in enumerate(_BOUNDS):
-                times[i] += seconds <= bound
-            times[-2] += 1
-            times[-1] += seconds
-
-    def text(self, gauges: dict[str, float]) -> str:
-        """Return all counters, and the gauges of the present state."""
-        lines = ["# TYPE prefjudge_requests_total counter"]
-        with self._lock:
-            for (route, status), number in sorted(self._requests.items()):
-                lines.append(f'prefjudge_requests_total{{route="{route}",status="{status}"}} {number}')
-            lines.append("# TYPE prefjudge_request_seconds histogram")
-            for route, times in sorted(self._times.items()):
-                for bound, times_under in zip((*_BOUNDS, "+Inf"), times[:-1], strict=True):
-                    lines.append(
-                        f'prefjudge_request_seconds_bucket{{route="{route}",le="{bound}"}} {int(times_under)}'
-                    )
-                lines.append(f'prefjudge_request_seconds_sum{{route="{route}"}} {times[-1]:.6f}')
-                lines.append(f'prefjudge_request_seconds_count{{route="{route}"}} {int(times[-2])}')
-        for name, value in sorted(gauges.items()):
-            family = name.partition("{")[0]
-            header = f"# TYPE {family} gauge"
-            if header not in lines:
-                lines.append(header)
-            lines.append(f"{name} {value:g}")
-        return "\n".join(lines) + "\n"
 
 
 # A rate limit on guesses of the admin's token, and on who begins.
@@ -421,7 +375,6 @@ class AppState:
     executor: Executor
     settings: Settings
     admin_token: str
-    metrics: Metrics = field(default_factory=Metrics)
     rate_limit: RateLimit = field(default_factory=RateLimit)
     turns: Turns = field(default_factory=Turns)
     panel_tokens: PanelTokens = field(default_factory=PanelTokens)

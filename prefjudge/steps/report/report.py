@@ -362,8 +362,8 @@ def report(
     ask for; imported votes that were not resolved yet are resolved first.
 
     ``site`` writes the living leaderboard as static pages instead, for a file system or any web server:
-    boards, runs, queries, and feeds of what is new. The same study gives the same bytes; only what changed is
-    written, and only pages of the site itself are removed.
+    boards, runs, queries, and a feed of what is new. The same study gives the same bytes; only what changed
+    is written, and only pages of the site itself are removed.
 
     Parameters
     ----------
@@ -386,7 +386,7 @@ def report(
     contact : str
         With ``site``: whom to ask beside the authors of ``[release]``, an address of mail or of a web page.
     url : str
-        With ``site``: where it will be on the web, for the addresses in its feeds.
+        With ``site``: where it will be on the web, for the addresses in its feed.
     texts : bool
         With ``site``: show the texts of passages.
     health : bool

@@ -1,6 +1,5 @@
 """The pages with boards: the first page, those of past versions, and the list of versions."""
 
-import json
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -61,7 +60,6 @@ def first_page(state: SiteState) -> Page:
                 links=(
                     Fact(what="leaderboard.csv", value="", address="leaderboard.csv"),
                     Fact(what="News as Atom", value="", address="feed.xml"),
-                    Fact(what="News as JSON Feed", value="", address="feed.json"),
                 ),
             ),
         ),
@@ -167,7 +165,7 @@ def history_page(state: SiteState) -> Page:
 
 
 def version_words(past: Version, one: VersionBoards) -> str:
-    """Return what a version is in a sentence, for its page and for the feeds."""
+    """Return what a version is in a sentence, for its page and for the feed."""
     runs = many(len(one.first.leaderboard.ranked), "run")
     if past.challenge is None:
         first = f"The first best-known answers, to {many(past.queries, 'query')}"
@@ -472,7 +470,7 @@ def _first_ranked(state: SiteState, run: str) -> date | None:
     return None
 
 
-# The news of a site as feeds: Atom (RFC 4287) and JSON Feed 1.1.
+# The news of a site as a feed: Atom (RFC 4287).
 
 
 _NEVER = "1970-01-01T00:00:00+00:00"
@@ -534,25 +532,6 @@ def atom_feed(feed: Feed) -> str:
         f'  <link rel="self" href={quoteattr(feed.place("feed.xml"))}/>\n'
         f'  <link rel="alternate" href={quoteattr(feed.place("index.html"))}/>\n{entries}</feed>\n'
     )
-
-
-def json_feed(feed: Feed) -> str:
-    """Return the feed as JSON Feed; the site's own address stands there only where it is known."""
-    whole: dict[str, object] = {"version": "https://jsonfeed.org/version/1.1", "title": printable(feed.title)}
-    if feed.url:
-        whole |= {"home_page_url": feed.place("index.html"), "feed_url": feed.place("feed.json")}
-    whole["authors"] = [{"name": printable(name)} for name in feed.authors]
-    whole["items"] = [
-        {
-            "id": feed.identity(one.address),
-            "url": feed.place(one.address),
-            "title": printable(one.title),
-            "content_text": printable(" ".join(one.words)),
-            "date_published": one.when or _NEVER,
-        }
-        for one in feed.entries
-    ]
-    return json.dumps(whole, ensure_ascii=False, indent=2) + "\n"
 
 
 def _text(words: str) -> str:

@@ -28,7 +28,6 @@ from prefjudge.steps.report.site.board_pages import (
     atom_feed,
     first_page,
     history_page,
-    json_feed,
     leaderboard_csv,
     site_feed,
     version_pages,
@@ -74,7 +73,7 @@ def make_site(
     health: bool,
     **how: Unpack[ReadOptions],
 ) -> SiteResult:
-    """Write a study's leaderboard as static pages: boards, runs, queries, and feeds of what is new."""
+    """Write a study's leaderboard as static pages: boards, runs, queries, and a feed of what is new."""
     # The same study gives the same bytes; only what changed is written, and only pages of the site itself are
     # removed. No worker, no gold pair and no path of this machine is named.
     if url and not is_web_address(url):
@@ -125,11 +124,9 @@ def _files(state: SiteState) -> Iterator[tuple[str, str]]:
     )
     for page in _pages(state):
         yield page.address, render_page(page, known)
-    feed = site_feed(state)
     yield STYLE_FILE, style_text()
     yield SCRIPT_FILE, script_text()
-    yield "feed.xml", atom_feed(feed)
-    yield "feed.json", json_feed(feed)
+    yield "feed.xml", atom_feed(site_feed(state))
     yield CSV_FILE, leaderboard_csv(state)
     if stamp:
         yield "leaderboard.rehearsal.txt", f"{stamp}: see leaderboard.csv\n"
