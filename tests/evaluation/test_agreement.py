@@ -153,6 +153,7 @@ def test_splits_done_in_turns_are_the_same(monkeypatch: pytest.MonkeyPatch) -> N
     whole = split_half(scores_of(values), splits=30, rng=np.random.default_rng(2))
     monkeypatch.setattr(halves, "BUDGET", 1)
     assert split_half(scores_of(values), splits=30, rng=np.random.default_rng(2)) == whole
+    assert whole.pairs == 6
 
 
 def test_the_ranks_of_a_hundred_thousand_queries_fit_their_sums() -> None:
@@ -166,28 +167,6 @@ def test_the_ranks_of_a_hundred_thousand_queries_fit_their_sums() -> None:
     for part in parts:
         assert list(part.u) == [n * n] * 2
         assert list(part.rank_sum) == [n * (n + 1) / 2] * 2
-
-
-def test_rates_add_up_and_a_seed_repeats() -> None:
-    scores = scores_of(reciprocal(4, 200, 6))
-    one = split_half(scores, splits=20, rng=np.random.default_rng(1))
-    assert one == split_half(scores, splits=20, rng=np.random.default_rng(1))
-    assert one.pairs == 15
-    for row in one.rows:
-        assert row.agree + row.partly + row.disagree == pytest.approx(1.0)
-        assert row.disagree <= row.significant
-
-
-def test_identical_runs_always_agree() -> None:
-    values = np.repeat(reciprocal(5, 50, 1), 3, axis=1)
-    for row in split_half(scores_of(values), splits=10, rng=np.random.default_rng(0)).rows:
-        assert (row.agree, row.significant) == (1.0, 0.0)
-
-
-def test_a_run_that_is_better_everywhere_always_agrees() -> None:
-    values = np.stack([np.full(40, 0.5), np.full(40, 1.0)], axis=1)
-    for row in split_half(scores_of(values), splits=5, rng=np.random.default_rng(0)).rows:
-        assert (row.agree, row.significant) == (1.0, 1.0)
 
 
 def test_other_columns_can_be_chosen() -> None:

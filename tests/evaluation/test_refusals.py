@@ -242,7 +242,9 @@ REFUSALS: list[tuple[Callable[[], object], str, str]] = [
         (lambda text=text: Measure.parse(text), message, hint)
         for text, message, hint in (
             ("ndgc@10", "unknown measure 'ndgc@10'", f"Did you mean nDCG or alpha_nDCG or NCG? {MEASURES}"),
-            ("zzzz", "unknown measure 'zzzz'", MEASURES),
+            ("MMR@10", "unknown measure 'MMR@10'", f"Did you mean RR or R or GMAP? {MEASURES}"),
+            ("RR@-3", "unknown measure 'RR@-3'", f"Did you mean RR or ERR or R? {MEASURES}"),
+            *((text, f"unknown measure '{text}'", MEASURES) for text in ("zzzz", "a" * 200 + "!")),
             ("P", "measure 'P' needs a cut-off", "Write for instance P@10."),
             ("ndcg_cut", "measure 'ndcg_cut' needs a cut-off", "Write for instance nDCG@10."),
             ("map_cut", "measure 'map_cut' needs a cut-off", "Write for instance AP@10."),

@@ -161,20 +161,6 @@ def test_frames() -> None:
     assert frame["run"].tolist()[-2:] == ["a", "b"]
 
 
-def test_the_frame_of_win_ratios_is_square() -> None:
-    pytest.importorskip("pandas")
-    from prefjudge.evaluation.winratios import WinRatio, WinRatios
-    from prefjudge.show.boards import winratio_frame
-
-    pair = WinRatio(a="a", b="b", wins_a=3, wins_b=1, ties=0, same=0, unjudged=0, p=0.6, p_bonferroni=0.6)
-    frame = winratio_frame(
-        WinRatios(runs=("a", "b"), pairs=(pair,), wins={"a": 1, "b": 0}, count="votes", queries=4)
-    )
-    assert frame.loc["b", "a"] == 0.75
-    assert frame.loc["a", "b"] == 0.25
-    assert np.isnan(frame.loc["a", "a"])
-
-
 def test_tiers_that_interleave_are_explained() -> None:
     board = leaderboard(MANY)
 
