@@ -1,5 +1,6 @@
 """A small study made of the collection that ships with prefjudge."""
 
+import pickle
 from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.resources import files
@@ -8,12 +9,16 @@ from shutil import copytree
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import pytest
 
 from prefjudge import collect, pool, publish, resolve, work
+from prefjudge.core.planning import rounds
+from prefjudge.core.resolving import confidence, rules
 from prefjudge.errors import CrowdError
-from prefjudge.evaluation import stability
+from prefjudge.evaluation import intervals, stability
 from prefjudge.field.crowd import keep_marketplace_open
+from prefjudge.findings import sureness
 from prefjudge.pages.page import Picture
 from prefjudge.show.cells import Table
 from prefjudge.steps.gold import gold
@@ -65,24 +70,28 @@ def let_all_work_at_once(study: Path) -> None:
     config.write_text(text)
 
 
-def climbing_study(study: Path) -> Path:
+def made_once(make: Callable[[Path], object]) -> Callable[[Path], Path]:
+    """Return what copies a study, which is made where it is first asked for: it does not know its folder."""
+
+    @cache
+    def made() -> TemporaryDirectory[str]:
+        folder = TemporaryDirectory()
+        make(Path(folder.name) / "study")
+        return folder
+
+    return lambda place: Path(copytree(Path(made().name) / "study", place))
+
+
+@made_once
+def climbing_study(study: Path) -> None:
     """A study like ``pooled`` with the default policy: workers climb the ladder of trust.
 
     Its key is always the same: what is hidden in which HIT decides who of the simulated workers is caught.
     """
-    return Path(copytree(Path(_climbing().name) / "study", study))
-
-
-@cache
-def _climbing() -> TemporaryDirectory[str]:
-    """Make the study once: it is pooled a hundred times, and nothing in it knows its folder."""
-    folder = TemporaryDirectory()
-    study = Path(folder.name) / "study"
     init(study, config="demo", name="trial")
     fix_key(study)
     pool_demo(study)
     gold(study, accept=True, file=COLLECTION / "gold.tsv")
-    return folder
 
 
 @pytest.fixture
@@ -95,7 +104,7 @@ def served(pooled: Path) -> Iterator[Path]:
 @pytest.fixture
 def few_judged(tmp_path: Path) -> Path:
     """A study of seven queries that simulated workers have judged, resolved: for what tries many verbs."""
-    return Path(copytree(Path(_few_judged().name) / "study", tmp_path / "study"))
+    return _few_judged(tmp_path / "study")
 
 
 def few_pooled(study: Path) -> Path:
@@ -107,16 +116,14 @@ def few_pooled(study: Path) -> Path:
     return study
 
 
-@cache
-def _few_judged() -> TemporaryDirectory[str]:
-    folder = TemporaryDirectory()
-    study = few_pooled(Path(folder.name) / "study")
+@made_once
+def _few_judged(study: Path) -> None:
+    few_pooled(study)
     with keep_marketplace_open(Study(study)):
         publish(study, sandbox=True, yes=True)
         while not collect(study).finished:
             work(study, workers=6, error=0.0, truth=COLLECTION / "truth.tsv")
     resolve(study)
-    return folder
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -127,7 +134,33 @@ def quick() -> Iterator[None]:
         patch.setattr(stability, "_MOST", 4)
         for room in (material, boards):
             patch.setattr(room, "drawn", _undrawn)
+        for room, name in LONG:
+            patch.setattr(room, name, _once(getattr(room, name)))
         yield
+
+
+LONG = (
+    (sureness, "assess_confidence"), (rounds, "assess_confidence"), (confidence, "estimate_scales"),
+    (rules, "learn_trust"), (intervals, "gaffke_interval"),
+)  # fmt: skip
+_known: dict[bytes, bytes] = {}
+
+
+def _once(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Verb after verb asks the same of the same votes: let it be computed once, with the same draws."""
+
+    def asked(*given: object, rng: np.random.Generator | None = None, **more: object) -> Any:
+        drawing = {} if rng is None else {"rng": rng}
+        key = pickle.dumps((function.__qualname__, given, more, rng and rng.bit_generator.state))
+        if key not in _known:
+            found = function(*given, **drawing, **more)
+            _known[key] = pickle.dumps((found, rng and rng.bit_generator.state))
+        found, state = pickle.loads(_known[key])
+        if rng is not None:
+            rng.bit_generator.state = state
+        return found
+
+    return asked
 
 
 def _undrawn(_: object, name: str, words: str, draw: object, table: Table | None = None) -> Picture:

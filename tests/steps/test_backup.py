@@ -24,9 +24,8 @@ from prefjudge.marketplace.server import start
 from prefjudge.steps.store.backup import backup, recover
 from prefjudge.steps.store.check import State, StoreCheckResult, examine
 from prefjudge.study.store import Study
-from tests.steps.conftest import few_pooled
+from tests.steps.conftest import few_pooled, made_once
 from tests.steps.test_recover import judged as lately  # noqa: F401 - a fixture
-from tests.steps.test_recover import mixed as mixed  # the fixture
 
 
 def wrong(found: StoreCheckResult) -> dict[str, str]:
@@ -51,19 +50,18 @@ def small(study: Path) -> None:
     config.write_text(text.replace("budget = 100.00", "budget = 900.00"))
 
 
-@pytest.fixture(scope="module")
-def once_judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    study = few_pooled(tmp_path_factory.mktemp("judged") / "study")
+@made_once
+def once_judged(study: Path) -> None:
+    few_pooled(study)
     with keep_marketplace_open(Study(study)):
         publish(study, yes=True)
         work(study, workers=8, error=0.1, slip=0.0)
         collect(study)
-    return study
 
 
 @pytest.fixture
-def judged(once_judged: Path, tmp_path: Path) -> Iterator[Path]:
-    study = shutil.copytree(once_judged, tmp_path / "study")
+def judged(tmp_path: Path) -> Iterator[Path]:
+    study = once_judged(tmp_path / "study")
     with keep_marketplace_open(Study(study)):
         yield study
 

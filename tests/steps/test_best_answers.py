@@ -1,6 +1,7 @@
 """A study's page, release and leaderboard have the same best answers, however these were found."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +15,11 @@ from prefjudge.steps.report.boards import answers_section
 from prefjudge.steps.report.material import Material
 from prefjudge.study.store import Study
 from tests.cli.conftest import prefjudge
-from tests.steps.test_history import driven as driven  # the fixture
-from tests.steps.test_history import once_driven as once_driven  # the fixture
 from tests.steps.test_release import judged as judged  # the fixture
 from tests.steps.test_release import lines
-from tests.steps.test_release import once_judged as once_judged  # the fixture
 from tests.steps.test_road import judge_all
-from tests.steps.test_run import HONEST, RUNS, by_qrels, pool_runs
-from tests.steps.test_run import young as young  # the fixture
+from tests.steps.test_run import HONEST, RUNS, by_qrels, driven_study, pool_runs, young_study
+from tests.steps.test_run import driven as driven  # the fixture
 
 Answers = dict[str, set[str]]
 
@@ -87,11 +85,12 @@ def test_a_strategy_keeps_answers_that_a_rule_may_not_find(driven: Path, tmp_pat
     )
 
 
-@pytest.mark.parametrize("driven", [True, False])
-def test_newcomers_that_won_are_candidates_with_their_votes(young: Path, driven: bool) -> None:
-    if driven:
-        run(young, strategy="round-robin:1", **HONEST)  # type: ignore[arg-type]
-    else:
+@pytest.mark.parametrize("make", [driven_study, young_study])
+def test_newcomers_that_won_are_candidates_with_their_votes(
+    tmp_path: Path, make: Callable[[Path], Path]
+) -> None:
+    young = make(tmp_path / "study")
+    if make is young_study:
         with keep_marketplace_open(Study(young)):
             publish(young, yes=True)
             judge_all(young, workers=20)

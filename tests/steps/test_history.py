@@ -19,28 +19,15 @@ from tests.cli.conftest import prefjudge
 from tests.marketplace.conftest import cluster as cluster
 from tests.marketplace.postgres import Cluster
 from tests.steps.conftest import COLLECTION, contents
-from tests.steps.test_run import HONEST, RUNS, answers, pool_runs, young_study
-from tests.steps.test_run import young as young  # the fixture
+from tests.steps.test_run import HONEST, RUNS, answers, driven_study, pool_runs
+from tests.steps.test_run import driven as driven  # the fixtures
+from tests.steps.test_run import young as young
 
 
 @pytest.fixture(scope="module")
-def once_driven(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A study of three runs whose first answers are kept."""
-    study = young_study(tmp_path_factory.mktemp("driven") / "study")
-    run(study, strategy="round-robin:1", **HONEST)  # type: ignore[arg-type]
-    return study
-
-
-@pytest.fixture
-def driven(once_driven: Path, tmp_path: Path) -> Path:
-    """A copy of it, which a test may change."""
-    return shutil.copytree(once_driven, tmp_path / "study")
-
-
-@pytest.fixture(scope="module")
-def once_challenged(once_driven: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same after three more runs have challenged its answers."""
-    study = shutil.copytree(once_driven, tmp_path_factory.mktemp("challenged") / "study")
+def once_challenged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A study after three more runs have challenged its answers."""
+    study = driven_study(tmp_path_factory.mktemp("challenged") / "study")
     pool_runs(study, RUNS[3:], challenge=True)
     run(study, **HONEST)  # type: ignore[arg-type]
     return study

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import shutil
 from collections import Counter
 from pathlib import Path
 
@@ -18,22 +17,20 @@ from prefjudge.reading.labels import read_judgments, read_qrels
 from prefjudge.study.imports import save_votes
 from prefjudge.study.pools import load_pairs
 from prefjudge.study.store import Study
-from tests.steps.conftest import COLLECTION, climbing_study, edit, let_all_work_at_once
+from tests.steps.conftest import COLLECTION, climbing_study, edit, let_all_work_at_once, made_once
 
 
-@pytest.fixture(scope="module")
-def once_judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@made_once
+def judged_study(study: Path) -> None:
     """A study whose every pair is judged, some of them again after careless work, and resolved."""
-    study = climbing_study(tmp_path_factory.mktemp("judged") / "study")
-    let_all_work_at_once(study)
+    let_all_work_at_once(climbing_study(study))
     with keep_marketplace_open(Study(study)):
-        return judge(study)
+        judge(study)
 
 
 @pytest.fixture
-def judged(once_judged: Path, tmp_path: Path) -> Path:
-    """A copy of it, which a test may change."""
-    return shutil.copytree(once_judged, tmp_path / "study")
+def judged(tmp_path: Path) -> Path:
+    return judged_study(tmp_path / "study")
 
 
 def judge(study: Path) -> Path:

@@ -34,7 +34,6 @@ from prefjudge.words import chance_text, many
 from tests.cli.conftest import prefjudge
 from tests.serving import Serving
 from tests.steps.test_release import judged as judged  # the fixture
-from tests.steps.test_release import once_judged as once_judged  # the fixture
 
 
 class Page(HTMLParser):

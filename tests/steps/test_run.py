@@ -4,10 +4,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
-from shutil import copytree
-from tempfile import TemporaryDirectory
 from unittest.mock import Mock
 
 import numpy as np
@@ -30,7 +27,7 @@ from prefjudge.study.pools import load_gold, load_passages, load_pools, load_que
 from prefjudge.study.store import Study
 from tests.cli.conftest import prefjudge
 from tests.core.tables import judgments_of, pools_of, qrels_of
-from tests.steps.conftest import COLLECTION, edit, fix_key, pool_demo
+from tests.steps.conftest import COLLECTION, edit, fix_key, made_once, pool_demo
 from tests.steps.test_interruptions import Wire, listed, recorded
 from tests.steps.test_interruptions import wire as wire
 from tests.steps.test_road import TRUTH
@@ -53,21 +50,29 @@ def young(tmp_path: Path) -> Path:
 
 def young_study(study: Path) -> Path:
     """A study of the first three runs, with a key of its own."""
-    copytree(Path(_young().name) / "study", study)
+    _young(study)
     with Study(study).transaction() as db:
         db.execute("UPDATE settings SET value = :key WHERE key = 'secret'", key=store.new_key())
     return study
 
 
-@cache
-def _young() -> TemporaryDirectory[str]:
-    folder = TemporaryDirectory()
-    study = Path(folder.name) / "study"
+@made_once
+def _young(study: Path) -> None:
     init(study, config="demo")
     fix_key(study)
     pool_runs(study, RUNS[:3])
     gold(study, accept=True, file=COLLECTION / "gold.tsv")
-    return folder
+
+
+@made_once
+def driven_study(study: Path) -> None:
+    """The same, with the first answers that `run` keeps."""
+    run(_young(study), strategy="round-robin:1", **HONEST)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def driven(tmp_path: Path) -> Path:
+    return driven_study(tmp_path / "study")
 
 
 def answers(study: Path) -> dict[str, set[str]]:
@@ -141,27 +146,16 @@ def test_a_visit_in_vain_is_not_the_end_where_what_came_is_asked_again(
     assert run(young, **HONEST).unfinished == 0  # type: ignore[arg-type]
 
 
-def test_a_run_killed_after_every_call_goes_on(young: Path, wire: Wire) -> None:
-    wire.kind = "kill after"
-    result = wire.until_done(lambda: run(young, strategy="sure:60x4", **HONEST))  # type: ignore[arg-type]
-    wire.kind = ""
-    assert result.unfinished == 0
-    assert listed(young) == recorded(young)
-    best = best_of(young)
-    assert all(docs <= best[query] for query, docs in answers(young).items())
-
-
-def test_newcomers_meet_the_best_known_answer_only_and_history_tells_who_won(young: Path) -> None:
-    run(young, strategy="round-robin:1", **HONEST)  # type: ignore[arg-type]
-    before, judged = answers(young), status(young).judgments
-    opened = pool_runs(young, RUNS[3:], challenge=True)
+def test_newcomers_meet_the_best_known_answer_only_and_history_tells_who_won(driven: Path) -> None:
+    before, judged = answers(driven), status(driven).judgments
+    opened = pool_runs(driven, RUNS[3:], challenge=True)
     assert opened.documents > 0
     with pytest.raises(StudyError, match="a challenge is under way"):
-        pool_runs(young, RUNS[3:], challenge=True)
-    result = run(young, **HONEST)  # type: ignore[arg-type]
+        pool_runs(driven, RUNS[3:], challenge=True)
+    result = run(driven, **HONEST)  # type: ignore[arg-type]
     assert result.version == 2
     assert len(result.duels) == opened.documents
-    after, best = answers(young), best_of(young)
+    after, best = answers(driven), best_of(driven)
     assert all(docs <= best[query] for query, docs in after.items())
     assert all(move.reference != move.other for move in result.moved)
     assert {move.run for move in result.moved} & {"reranker-large", "reranker-small", "late-interaction"}
@@ -173,17 +167,17 @@ def test_newcomers_meet_the_best_known_answer_only_and_history_tells_who_won(you
         assert duel.dethroned == (duel.votes_for > duel.votes_against)
         assert duel.chance is not None
     # Each newcomer meets the most probable best in two votes; one answer is beyond doubt before.
-    assert status(young).judgments - judged >= 2 * opened.documents
-    assert (young / "preference-v1.qrels").is_file()
-    assert len(score(young).boards[0].leaderboard.ranked) == 6
+    assert status(driven).judgments - judged >= 2 * opened.documents
+    assert (driven / "preference-v1.qrels").is_file()
+    assert len(score(driven).boards[0].leaderboard.ranked) == 6
     with pytest.raises(InputError, match="already has a run"):
-        pool_runs(young, RUNS[3:], challenge=True)
-    assert resolve(young, out=young / "by-rule.qrels").confidence is not None
-    files = {path.name: path.read_bytes() for path in young.glob("preference*.qrels")}
-    for path in young.glob("preference*.qrels"):  # as after a kill before they were written
+        pool_runs(driven, RUNS[3:], challenge=True)
+    assert resolve(driven, out=driven / "by-rule.qrels").confidence is not None
+    files = {path.name: path.read_bytes() for path in driven.glob("preference*.qrels")}
+    for path in driven.glob("preference*.qrels"):  # as after a kill before they were written
         path.unlink()
-    assert run(young, **HONEST).version == 2  # type: ignore[arg-type]
-    assert {path.name: path.read_bytes() for path in young.glob("preference*.qrels")} == files
+    assert run(driven, **HONEST).version == 2  # type: ignore[arg-type]
+    assert {path.name: path.read_bytes() for path in driven.glob("preference*.qrels")} == files
 
 
 def test_a_newcomer_that_is_truly_better_wins_a_rehearsal(young: Path) -> None:
@@ -220,34 +214,33 @@ def won_by(duels: Sequence[Duel]) -> dict[tuple[str, str], bool]:
     return {(duel.query_id, duel.newcomer): duel.dethroned for duel in duels}
 
 
-def test_a_challenge_that_the_budget_ends_stays_open(young: Path, tmp_path: Path) -> None:
-    run(young, strategy="round-robin:1", **HONEST)  # type: ignore[arg-type]
-    before = answers(young)
+def test_a_challenge_that_the_budget_ends_stays_open(driven: Path, tmp_path: Path) -> None:
+    before = answers(driven)
     newcomers = [tmp_path / path.name for path in RUNS[3:]]
     for copy, path in zip(newcomers, RUNS[3:], strict=True):
         copy.write_bytes(path.read_bytes())
     for unfit, words in ((0.0, "--sure 0"), (1.5, "sure is 1.5")):
         with pytest.raises(InputError, match=words):
-            pool_runs(young, newcomers, challenge=True, sure=unfit)
+            pool_runs(driven, newcomers, challenge=True, sure=unfit)
     with pytest.raises(InputError, match="--sure needs --challenge"):
-        pool_runs(young, newcomers, sure=0.5)
-    pool_runs(young, newcomers, challenge=True, sure=0.5)
-    opened = status(young).challenge
+        pool_runs(driven, newcomers, sure=0.5)
+    pool_runs(driven, newcomers, challenge=True, sure=0.5)
+    opened = status(driven).challenge
     assert opened is not None
     assert opened.strategy == "sure:50/516", "patience grows with the candidates"
     with pytest.raises(StudyError, match="under way by sure:50/516, not sure:70"):
-        run(young, sure=0.7, **HONEST)  # type: ignore[arg-type]
-    config = young / "study.toml"
+        run(driven, sure=0.7, **HONEST)  # type: ignore[arg-type]
+    config = driven / "study.toml"
     text = config.read_text()
-    config.write_text(text.replace("budget = 100.00", f"budget = {status(young).committed}"))
-    result = run(young, strategy="round-robin:1", **HONEST)  # type: ignore[arg-type]
+    config.write_text(text.replace("budget = 100.00", f"budget = {status(driven).committed}"))
+    result = run(driven, strategy="round-robin:1", **HONEST)  # type: ignore[arg-type]
     assert result.stopped_by.startswith("the budget")
     assert (result.version, result.duels, result.unfinished) == (1, (), result.queries)
-    assert answers(young) == before
+    assert answers(driven) == before
     config.write_text(text.replace("budget = 100.00", "budget = 500.00"))
     newcomers[0].unlink()
     told: list[str] = []
-    result = run(young, **HONEST, tell=told.append)  # type: ignore[arg-type]
+    result = run(driven, **HONEST, tell=told.append)  # type: ignore[arg-type]
     assert (result.version, result.unfinished) == (2, 0)
     assert result.duels
     assert f"{newcomers[0]} is gone" in told[-1], "what was judged is kept without the run's file"
@@ -286,7 +279,10 @@ def test_a_run_ends_where_nobody_may_take_what_is_left(young: Path) -> None:
         prefjudge("status", young).stderr.splitlines()[-1]
         == f"next: prefjudge run {young} --workers {again[0][1]}"
     )
-    assert prefjudge(*again[0][0].split(), "--yes").returncode == 0
+    done = prefjudge(*again[0][0].split(), "--yes")
+    assert done.returncode == 0
+    assert "round 1: " in stopped.stderr
+    assert "version 1 of the answers" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -319,29 +315,28 @@ def test_what_does_not_fit_is_said(young: Path) -> None:
         run(young, live=True, workers=2)
 
 
-def test_a_study_driven_by_a_strategy_that_was_taken_out_is_told_what_goes_on(young: Path) -> None:
-    first = run(young, strategy="round-robin:1", **HONEST)  # type: ignore[arg-type]
-    with Study(young).transaction() as db:
+def test_a_study_driven_by_a_strategy_that_was_taken_out_is_told_what_goes_on(driven: Path) -> None:
+    judgments = status(driven).judgments
+    with Study(driven).transaction() as db:
         db.execute("UPDATE settings SET value = 'halving:1x2' WHERE key = 'strategy'")
     with pytest.raises(StudyError, match="driven by halving:1x2, but halving is gone") as told:
-        run(young, **HONEST)  # type: ignore[arg-type]
+        run(driven, **HONEST)  # type: ignore[arg-type]
     assert "All its votes still count. Run: prefjudge run" in str(told.value)
     assert "--strategy default" in str(told.value)
-    assert status(young).judgments == first.judgments, "nothing was asked"
+    assert status(driven).judgments == judgments, "nothing was asked"
     with pytest.raises(InputError, match="halving is gone"):
-        run(young, strategy="halving:1x2", **HONEST)  # type: ignore[arg-type]
-    again = run(young, strategy="round-robin:1", **HONEST)  # type: ignore[arg-type]
-    assert (again.judgments, again.strategy) == (first.judgments, "round-robin:1")
-    assert run(young, **HONEST).strategy == "round-robin:1"  # type: ignore[arg-type]
+        run(driven, strategy="halving:1x2", **HONEST)  # type: ignore[arg-type]
+    again = run(driven, strategy="round-robin:1", **HONEST)  # type: ignore[arg-type]
+    assert (again.judgments, again.strategy) == (judgments, "round-robin:1")
+    assert run(driven, **HONEST).strategy == "round-robin:1"  # type: ignore[arg-type]
 
 
-def test_a_challenge_by_a_lead_goes_on_by_probability(young: Path) -> None:
-    run(young, strategy="round-robin:1", **HONEST)  # type: ignore[arg-type]
-    pool_runs(young, RUNS[3:], challenge=True)
-    with Study(young).transaction() as db:
+def test_a_challenge_by_a_lead_goes_on_by_probability(driven: Path) -> None:
+    pool_runs(driven, RUNS[3:], challenge=True)
+    with Study(driven).transaction() as db:
         db.execute("UPDATE challenges SET strategy = 'lead:5'")
     said: list[str] = []
-    result = run(young, tell=said.append, **HONEST)  # type: ignore[arg-type]
+    result = run(driven, tell=said.append, **HONEST)  # type: ignore[arg-type]
     assert "the challenge began with lead, which is gone; it goes on as usual, with all its votes" in said
     assert (result.strategy, result.unfinished, result.version) == ("sure:90/400", 0, 2)
     assert not any("P(best)" in words for words in said), "nobody erred"
@@ -410,21 +405,13 @@ def test_a_marketplace_that_is_served_already_goes_on_after_a_run(young: Path) -
     assert pointer.read_text() == other, "whoever serves since then is not cut off"
 
 
-def test_what_an_interrupted_round_asked_for_is_not_asked_for_once_all_is_known(young: Path) -> None:
-    run(young, strategy="round-robin:1", **HONEST)  # type: ignore[arg-type]
-    with Study(young).transaction() as db:  # killed before it published a HIT, and the others were enough
+def test_what_an_interrupted_round_asked_for_is_not_asked_for_once_all_is_known(driven: Path) -> None:
+    with Study(driven).transaction() as db:  # killed before it published a HIT, and the others were enough
         db.execute("UPDATE pairs SET votes = votes + 1 WHERE pair_id = 1")
-    assert status(young).waiting == 1
-    again = run(young, **HONEST)  # type: ignore[arg-type]
+    assert status(driven).waiting == 1
+    again = run(driven, **HONEST)  # type: ignore[arg-type]
     assert (again.rounds, again.stopped_by) == (0, "nothing left to ask")
-    assert status(young).waiting == 0
-
-
-def test_the_verb_narrates_its_rounds(young: Path) -> None:
-    done = prefjudge("run", young, "--strategy", "round-robin:1", "--workers", 6, "--error", 0, "--yes")
-    assert done.returncode == 0, done.stderr
-    assert "round 1: " in done.stderr
-    assert "version 1 of the answers" in done.stderr
+    assert status(driven).waiting == 0
 
 
 @pytest.mark.parametrize(
@@ -471,6 +458,7 @@ def test_a_query_is_judged_until_its_best_answer_is_sure_enough(young: Path, wir
     found, best = answers(young), best_of(young)
     assert found.keys() == best.keys()
     assert {len(docs) for docs in found.values()} == {1}
+    assert all(docs <= best[query] for query, docs in found.items())
     assert run(young, **asked, **HONEST).rounds == 0  # type: ignore[arg-type]
     with pytest.raises(StudyError, match="driven by sure:60x2, not sure:90"):
         run(young, sure=0.9, **HONEST)  # type: ignore[arg-type]
@@ -480,6 +468,7 @@ def test_a_small_budget_goes_where_it_tells_most_and_is_kept(young: Path) -> Non
     config = young / "study.toml"
     config.write_text(config.read_text().replace("budget = 100.00", "budget = 12.50"))
     result = run(young, sure=0.99, **HONEST)  # type: ignore[arg-type]
+    assert result.strategy == "sure:99"
     assert result.stopped_by.startswith("the budget")
     assert result.unfinished > 0
     assert float(status(young).committed) <= 12.50
@@ -494,8 +483,6 @@ def test_sure_is_a_strategy_of_its_own(young: Path) -> None:
     for never in (0.0, 1.1, float("nan")):
         with pytest.raises(InputError, match=r"\bsure (is|takes)|--sure"):
             run(young, sure=never, **HONEST)  # type: ignore[arg-type]
-    result = run(young, sure=0.95, **HONEST)  # type: ignore[arg-type]
-    assert result.strategy == "sure:95"
 
 
 @pytest.mark.usefixtures("in_full")
