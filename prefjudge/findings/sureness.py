@@ -81,6 +81,8 @@ def _size(path: str | Path) -> int:
 
 SURE_QUERIES = 20_000
 """Up to this many queries, the probabilities are computed by default."""
+_HARDLY = 0.02
+"""A doubt that is no greater changes no probability."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,23 +129,31 @@ def assess_answers(
     """Return how probable it is that each candidate is the best, and how sure the winners are."""
     shortcuts = study_shortcuts(votes)
 
-    def without(left_out: Sequence[Shortcut]) -> tuple[Confidence, ConfidenceSummary]:
-        theirs = np.isin(votes.log.worker, [one.worker for one in left_out])
-        log = select_judgments(votes.log, ~theirs) if left_out else votes.log
+    def without(workers: Sequence[int]) -> tuple[Confidence, ConfidenceSummary]:
+        log = select_judgments(votes.log, ~np.isin(votes.log.worker, workers)) if len(workers) else votes.log
         chances = assess_confidence(log, rng=rng, pools=votes.pools, strengths=strengths)
         checks = check_model(log, chances.scales, rng=rng, pools=votes.pools)
         return chances, summarise_confidence(resolutions, chances, checks)
 
-    chances, summary = without(shortcuts)
+    codes = [one.worker for one in shortcuts]
+    chances, summary = without(codes)
     if not shortcuts:
-        return chances, replace(summary, contested=find_contested(votes.log, pools=votes.pools))
+        few, doubt = find_contested(votes.log)
+        if doubt > _HARDLY:
+            others, _ = without([votes.log.workers.index(name) for name in few])
+            mixed = {
+                name: (1.0 - doubt) * getattr(chances, name) + doubt * getattr(others, name)
+                for name in ("chance", "good", "loss")
+            }
+            chances = replace(chances, **mixed)
+            summary = summarise_confidence(resolutions, chances, summary.checks)
+        return chances, replace(summary, contested=few if doubt > 0.5 else ())
     visible_rules = [one for one in shortcuts if one.rule != CLIQUE]
     if len(visible_rules) < len(shortcuts) and not np.any(votes.log.gold):
         # nobody can tell whether a few read, or the others do: what is sure is sure either way
-        with_them = without(visible_rules)
+        with_them = without([one.worker for one in visible_rules])
         if with_them[1].mean < summary.mean:
             chances, summary = with_them
-    codes = [one.worker for one in shortcuts]
     return chances, replace(
         summary,
         shortcuts=shortcuts,

@@ -64,7 +64,7 @@ def test_a_crowd_of_equals_is_as_sure_as_without_names() -> None:
     named, blind = assess(judgments), assess(nameless(judgments))
     assert named.trust is not None
     assert named.trust.doubted == 0
-    assert doubts(named)[0].endswith("only by how far workers agree"), "half of them cast half"
+    assert doubts(named)[0].endswith("only by how far workers agree")
     assert named.trust.mean > 0.9
     assert np.abs(named.chance - blind.chance).mean() < 0.02
 
@@ -153,7 +153,6 @@ def test_nobody_weighs_more_than_the_gold_allows() -> None:
     assert winners(bounded).count("a") > winners(free).count("a") + 10
     assert doubts(bounded) == ()
     assert doubts(free)[0].startswith("no gold: workers' votes are weighed only by how far workers")
-    assert doubts(free)[0].endswith("; 6 of 20 cast half of the votes")
 
 
 def test_agreement_that_gold_contradicts_is_said_before_all_else() -> None:
@@ -171,19 +170,19 @@ def test_agreement_that_gold_contradicts_is_said_before_all_else() -> None:
 @pytest.mark.parametrize("votes", [1, 3])
 def test_a_few_who_vote_most_are_contested_where_others_do_not_foretell_them(votes: int) -> None:
     log = replace(gang(share=0.6, right=0.5, votes=votes), gold=None)
-    few = find_contested(log)
-    assert len(few) >= 5
-    assert set(few) <= {f"w{n}" for n in range(14, 20)}
+    few, doubt = find_contested(log)
+    assert set(few) == {f"w{n}" for n in range(14, 20)}
+    assert doubt > 0.99
     summary = summarise_confidence(resolve(log, rule="most-wins"), assess(log))
     (said, *_) = replace(summary, contested=("w 1; ls", "w2")).words
-    assert said.endswith("see prefjudge workers, and resolve --without 'w 1; ls' --without w2")
-    assert find_contested(replace(log, gold=gang(share=0.6, right=0.5, votes=votes).gold)) == ()
-    assert set(find_contested(replace(log, gold=gang(share=0.6, right=0.95, votes=votes).gold))) == set(few)
+    assert "see prefjudge workers, and resolve --without 'w 1; ls' --without w2. The prob" in said
+    assert find_contested(replace(log, gold=gang(share=0.6, right=0.5, votes=votes).gold)) == ((), 0.0)
+    assert find_contested(replace(log, gold=gang(share=0.6, right=0.95, votes=votes).gold)) == (few, doubt)
     rng = np.random.default_rng(0)
     for _ in range(5):  # people of one mind, six of whom cast three of five votes
         clean = gang(share=0.0, right=0.5, votes=votes)
         worker = np.where(rng.random(len(clean)) < 0.6, rng.integers(6, size=len(clean)), clean.worker)
-        assert find_contested(replace(clean, worker=worker.astype(np.int32), gold=None)) == ()
+        assert find_contested(replace(clean, worker=worker.astype(np.int32), gold=None))[1] < 0.1
 
 
 def cast_of(lines: tuple[str, ...], trust: float) -> tuple[np.ndarray, CastVotes]:

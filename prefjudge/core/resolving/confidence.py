@@ -6,10 +6,11 @@ from math import isnan
 from typing import TypeVar
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from prefjudge.core.judgments import Judgments, nameless
+from prefjudge.core.judgments import Judgments, independent, nameless
 from prefjudge.core.pools import Pools, find_rows
 from prefjudge.core.resolving.posterior import ABOUT, by_orders, draw_chances, fit_strengths, log_evidences
 from prefjudge.core.resolving.resolutions import Resolution, Resolutions
@@ -314,44 +315,58 @@ def _redrawn(chances: Floats, trust: float, times: int, rng: np.random.Generator
 
 # Contested votes: a few who vote most, by what the others' votes do not foretell.
 
-_FEW, _SPLITS, _FORETOLD, _READS = 0.4, 6, 0.65, 0.8
+_FEW, _ABOUT_AS_MANY, _READS, _RARELY = 0.4, 0.75, 0.8, 20.0
 
 
-@_one_blas_thread
-def find_contested(judgments: Judgments, *, pools: Pools | None = None) -> tuple[str, ...]:
-    """Return the few who cast half of the votes, where these and the others' foretell each other too little.
+def find_contested(judgments: Judgments) -> tuple[tuple[str, ...], float]:
+    """Return the few who cast half of the votes, and how probably others have no truth in common with them.
 
-    Votes that some shared rule casts are of one mind by themselves, and so taken for the truth.
+    Votes that some shared rule casts are of one mind by themselves, and so taken for the truth. Given one
+    order, who wins wins by the votes of others, too: wins are held against wins, within the few and across,
+    so that no two need to vote on the same pair.
     """
+    judgments = independent(judgments)
     cast = np.bincount(judgments.worker + 1, minlength=1 + len(judgments.workers))[1:]
-    order = np.argsort(-cast, kind="stable")
-    few = order[: 1 + int(np.searchsorted(np.cumsum(cast[order]), cast.sum() / 2.0))]
+    people, order = np.count_nonzero(cast), np.sort(cast)[::-1]
+    half = int(np.searchsorted(np.cumsum(order), cast.sum() / 2.0))
+    if not len(judgments) or half + 1 > _FEW * people:
+        return (), 0.0
+    few = cast >= _ABOUT_AS_MANY * order[half]
+    if few.sum() > _FEW * people:
+        few = cast >= order[half]
     right, missed = (0, 0) if judgments.gold is None else judgments.gold[:, few].sum(axis=1)
-    known = missed > (1.0 - _READS) * (right + missed)  # gold tells that they do not read, and bounds them
-    if not len(judgments) or few.size > _FEW * np.count_nonzero(cast) or known:
-        return ()
-    rows = 2 * len(judgments) + (0 if pools is None else pools.query.size) + 1
-    (block,) = tournaments(judgments, pools=pools, block_rows=rows)
+    if missed > (1.0 - _READS) * (right + missed):
+        return (), 0.0  # gold tells that they do not read, and bounds them
+    names = tuple(judgments.workers[code] for code in np.flatnonzero(few).tolist())
+    return names, _no_truth_in_common(judgments, few)
 
-    def foretold(some: NDArray[np.bool_]) -> float:
-        """Return how far beyond chance the strengths by these votes foretell the others, and the reverse."""
-        columns = ("left", "right", "choice", "strength", "worker", "worth", "click")
-        of, agrees = {name: getattr(block, name) for name in columns}, np.zeros(some.size)
-        for part in (some, ~some):
-            rest = replace(block, **{name: each[~part] for name, each in of.items() if each is not None})
-            worth = np.zeros(block.doc.size)
-            for stack in vote_matrices(rest, ties=0.5, cells=1 << 20):
-                worth[stack.rows] = fit_strengths(stack.votes, scale=1.0).mean
-            agrees[part] = (np.sign(worth[block.left] - worth[block.right]) * block.choice)[part]
-        return float(agrees.mean())
 
-    theirs, rng = np.isin(block.worker, few), np.random.default_rng(0)
-    if not theirs.any():
-        return ()
-    usual, found = np.mean([foretold(rng.permutation(theirs)) for _ in range(_SPLITS)]), foretold(theirs)
-    if found >= _FORETOLD * usual or usual - found <= 2.0 / np.sqrt(theirs.size):
-        return ()
-    return tuple(judgments.workers[code] for code in few.tolist())
+def _no_truth_in_common(judgments: Judgments, few: NDArray[np.bool_]) -> float:
+    """Return how probable it is that the wins by others' votes have nothing to do with those by the few's."""
+    rows = np.flatnonzero((judgments.choice != 0) & (judgments.worker >= 0))
+    worker, choice = judgments.worker[rows].astype(np.int64), judgments.choice[rows].astype(np.float64)
+    sides = np.concatenate((judgments.left[rows], judgments.right[rows]))
+    of = np.tile(judgments.query[rows].astype(np.int64), 2) * len(judgments.docs) + sides
+    doc, place = np.unique(of, return_inverse=True)
+
+    def products(worth: Floats) -> Floats:
+        """Return, by query, the sum over candidates of wins by the few times those by others; and within."""
+        each = scipy.sparse.csr_array((worth, (place, np.tile(worker, 2))), shape=(doc.size, few.size))
+        theirs, within = each @ few, each.power(2) @ few
+        both = (theirs * (each @ ~few), (theirs**2 - within) / 2.0)
+        return np.stack([np.bincount(doc // len(judgments.docs), weights=one) for one in both])
+
+    won, met = products(np.concatenate((choice, -choice))), products(np.ones(2 * rows.size))
+    asked = met.any(axis=0)
+    won, met = won[:, asked], met[:, asked]
+    # across and within, of all queries and without each of them (the jackknife)
+    across, within = won.sum(axis=1) / np.maximum(met.sum(axis=1), 1.0)
+    left = (won.sum(axis=1)[:, None] - won) / np.maximum(met.sum(axis=1)[:, None] - met, 1.0)
+    far = left[1] / 2.0 - left[0]
+    spread = (far.size - 1) * float(far.var())
+    # As probable, beside one truth in common, as normal densities around nothing and around `within` say.
+    odds = within * (within / 2.0 - across) / max(spread, 1e-9)
+    return float(scipy.special.expit(min(odds, 700.0) - np.log(_RARELY))) if within > 0.0 else 0.0
 
 
 # Confidence of resolutions: how probable it is that each is right, and how often all are.
@@ -463,7 +478,7 @@ class ConfidenceSummary:
         return [
             "do not trust these answers yet: gold does not tell who is right, and the votes of others hardly "
             f"foretell those of the {many(len(self.contested), 'worker')} who cast half of them: see "
-            f"prefjudge workers{leave_out(self.contested)}"
+            f"prefjudge workers{leave_out(self.contested)}. The probabilities below trust them as little"
         ]
 
     def _words_on_shapes(self) -> str:

@@ -140,12 +140,9 @@ class Trust:
                     f"{share[~lesser].sum():.0%} of the votes: see prefjudge "
                     f"workers{self._leave_out(~lesser & (share > 0))}",
                 )
-            less, half = share[lesser].sum(), 1 + int(np.searchsorted(np.cumsum(np.sort(share)[::-1]), 0.5))
             said = "no gold: workers' votes are weighed only by how far workers agree"
-            if less > _TORN_VOTES:
+            if (less := share[lesser].sum()) > _TORN_VOTES:
                 said += f"; {lesser.sum():,} of {people:,}, with {less:.0%} of the votes, hardly do"
-            if half <= 0.4 * people:
-                said += f"; {half:,} of {people:,} cast half of the votes"
             return (said,)
         torn = (self.reliability < _TORN) & (_supported(self.gold) >= _TORN) & (met > 0)
         right, missed = self.gold[:, torn].sum(axis=1)
