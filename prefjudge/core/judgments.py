@@ -401,7 +401,7 @@ class BarringRule:
             return False
         if self.policy is not BarringPolicy.LADDER:
             return True
-        return self.guesses(record) or max(_page_sums(self.accuracy, record.hits)) >= _log_odds(_SURE)
+        return self.guesses(record) or max(_page_sums(self.accuracy, record.hits)) >= _log_odds(_TURNED)
 
     def guesses(self, record: GoldRecord) -> bool:
         """Return whether a worker guesses, with a posterior probability of ``confidence``."""
@@ -458,10 +458,10 @@ def is_unreadable(seconds: float, comparisons: int, words: int) -> bool:
     return seconds < max(_LEAST * comparisons, words / UNREADABLE)
 
 
-_SURE = 0.99
-"""How sure to be that a worker has turned to guessing, or did not guess before. The test for a turn looks
-again after each HIT and forgets what was good before: at 95 % it would bar one in twelve of those who slip in
-5 % of gold pairs within 40 HITs."""
+_SURE, _TURNED = 0.99, 0.994
+"""How sure to be that a worker did not guess, and has turned to guessing. The test for a turn looks again
+after each HIT and forgets what was good before: within 25 HITs it and the record bar .45 % of those who slip
+in 5 % of gold pairs, at 99 % .7 %."""
 _TOP = 16
 """The most HITs that a worker may have in hand or waiting for review."""
 _PASSED_OVER = 3

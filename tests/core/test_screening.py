@@ -22,7 +22,7 @@ def test_who_is_barred(policy: BarringPolicy, record: GoldRecord, barred: bool) 
     ("hits", "barred"),
     [
         # Between guessing and an accuracy of 0.9 a miss weighs log 5 = 1.609, a right answer -0.588.
-        # The whole record bars from log 19 = 2.944 on, a turn from log 99 = 4.595 on.
+        # The whole record bars from log 19 = 2.944 on, a turn from log 166 = 5.110 on.
         ([(1, 2)], False),
         ([(0, 3)], True),
         ([(3, 0), (1, 2), (1, 2)], True),
