@@ -5,13 +5,15 @@ import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from statistics import median, median_high
 
 import numpy as np
 
 from prefjudge.core.judgments import BarringPolicy, BarringRule, Judgments, climb, split_models
+from prefjudge.core.resolving.confidence import find_contested
+from prefjudge.core.resolving.scales import learn_trust
 from prefjudge.core.shortcuts import Shortcut, find_shortcuts, visible
 from prefjudge.core.workers import share_interval
 from prefjudge.crowd.protocol import Crowd, RefusedError, UnknownError
@@ -179,11 +181,14 @@ def bar_workers(study: Study, crowd: Crowd, target: str, *, again: bool = False,
         records, barred = load_gold_records(db, target), load_barred(db, target)
         fast, untold = count_workers_verdicts(db, target, TOO_FAST), _untold(db, target)
     votes = _votes_to_look_at(study, target) if news and climbs(study) else 0
-    followers = {}
+    followers, little = {}, list[str]()
     if votes:
         with study.transaction(write=False) as db:
             log, _ = load_conduct(db)
             followers = {log.workers[one.worker]: one.text for one in find_followers(study, db, log)}
+            counted = count_votes(db, target)
+        coins, little = _find_coins(log, counted)
+        followers = coins | followers
     for worker in barred if again else barred.keys() & untold:
         with suppress(RefusedError):  # a marketplace that replaces a lost one does not know its workers
             crowd.bar(worker, group)
@@ -213,11 +218,36 @@ def bar_workers(study: Study, crowd: Crowd, target: str, *, again: bool = False,
     if votes:
         with study.transaction() as db:  # once they are held: what is interrupted is repeated
             save_setting(db, f"{_LOOKED}{target}", str(votes))
+            save_setting(db, f"{_LITTLE}{target}", json.dumps(little))
 
 
 _LOOKED, _GROWN = "votes looked at:", 1.02
 """The setting that says how many votes of a target were looked at, and how far they grow until all are
 looked at again: of 300,000 it takes ten seconds."""
+
+
+_LITTLE, _TELLS_LITTLE, _TELLS_NOTHING, _ENOUGH_VOTES, _MANY = "votes that tell little:", 0.7, 0.1, 30, 0.25
+"""The setting that lists whose votes each count for less than the first share of others', as all votes tell.
+Who is below the second after so many is held, unless a greater share of the votes tells little."""
+
+
+def _find_coins(log: Judgments, counted: Mapping[str, int]) -> tuple[dict[str, str], list[str]]:
+    """Return whose votes tell no more than coins, with the reason, and whose tell little."""
+    trust = learn_trust(replace(log, gold=None))  # who knows the gold may be right on it, and it alone
+    if trust is None:
+        return {}, []
+    cast = [*zip(trust.workers, trust.reliability.tolist(), trust.cast.tolist(), strict=True)]
+    little = [worker for worker, tells, _ in cast if tells < _TELLS_LITTLE]
+    coins = {
+        worker: f"{votes} votes agree with others' no more than coins do"
+        for worker, tells, votes in cast
+        if tells < _TELLS_NOTHING and votes >= _ENOUGH_VOTES
+    }
+    # where these are many, perhaps it is the others who do not read: a person has to look
+    theirs = sum(counted.get(worker, 0) for worker in little)
+    if theirs > _MANY * sum(counted.values()) or (little and find_contested(log)[1] > 0.5):
+        return {}, []
+    return coins, little
 
 
 def _votes_to_look_at(study: Study, target: str) -> int:
@@ -233,15 +263,21 @@ def find_followers(study: Study, db: Connection, log: Judgments) -> tuple[Shortc
 
     What is usual, those say whose votes count or are held: proven people alone, where they cast most votes.
     """
-    rule, target = barring_rule(study), current_target(db)
+    target = current_target(db)
     signals = visible(log, queries=load_queries(db), passages=load_passages(db))
-    records = load_gold_records(db, target)
     cast: Counter[str] = Counter()
     for which in (target, IMPORTED):
         for reason in ("", FOLLOWED):
             cast.update(count_votes(db, which, reason))
-    proven = {worker: cast[worker] for worker in cast.keys() & records.keys() if rule.proves(records[worker])}
+    proven = {worker: cast[worker] for worker in cast.keys() & _proven(db, target, barring_rule(study))}
     return find_shortcuts(log, signals, base=proven if 2 * sum(proven.values()) > cast.total() else cast)
+
+
+def _proven(db: Connection, target: str, rule: BarringRule) -> set[str]:
+    """Return whose gold shows that they do not guess, and whose votes do not show that they do."""
+    little = json.loads(load_setting(db, f"{_LITTLE}{target}") or "[]")
+    records = load_gold_records(db, target)
+    return {worker for worker, record in records.items() if rule.proves(record) and worker not in little}
 
 
 _HASTE, _ENOUGH_PACES = 5.0, 10
@@ -250,14 +286,9 @@ _HASTE, _ENOUGH_PACES = 5.0, 10
 
 def least_seconds(study: Study, target: str) -> float:
     """Return how long a comparison takes at least, by the pace of proven people; 0 where they are few."""
-    rule = barring_rule(study)
     with study.transaction(write=False) as db:
-        records, paces = load_gold_records(db, target), load_paces(db)
-    of_proven = [
-        pace.seconds / pace.answered
-        for pace in paces
-        if pace.worker_id in records and rule.proves(records[pace.worker_id])
-    ]
+        proven, paces = _proven(db, target, barring_rule(study)), load_paces(db)
+    of_proven = [pace.seconds / pace.answered for pace in paces if pace.worker_id in proven]
     return median(of_proven) / _HASTE if len(of_proven) >= _ENOUGH_PACES else 0.0
 
 
@@ -292,7 +323,7 @@ def exclude_barred(study: Study, target: str) -> None:
             if worker in records and not why.startswith(DECIDED) and (not held_only or why.startswith(HELD))
         }
     with study.transaction() as db:
-        forget_doubt(db, target, [worker for worker, record in records.items() if rule.proves(record)])
+        forget_doubt(db, target, _proven(db, target, rule))
         for worker, why in barred.items():
             if worker in decided.keep:
                 continue
@@ -338,12 +369,12 @@ def recall_doubt(study: Study, target: str, asked: Counter[int]) -> None:
 def _in_doubt(study: Study, target: str) -> list[str]:
     if not (climbs(study) and study.config.design.gold_per_hit):
         return []
-    rule, kept = barring_rule(study), decisions_on_workers(study).keep
+    kept = decisions_on_workers(study).keep
     with study.transaction(write=False) as db:
         records, votes = load_gold_records(db, target), count_votes(db, target)
         room = int(_ASKED_AGAIN * count_rows(db, "pairs")) - sum(count_votes(db, target, DOUBTED).values())
         judged, barred = load_voters(db, target), load_barred(db, target).keys()
-    proven = {worker for worker, record in records.items() if worker in kept or rule.proves(record)}
+        proven = _proven(db, target, barring_rule(study)) | (records.keys() & kept.keys())
     doubted = {worker: count for worker, count in votes.items() if worker not in proven}
     if 2 * sum(doubted.values()) > sum(votes.values()):
         return []

@@ -44,6 +44,8 @@ from prefjudge.study.people import (
 from prefjudge.study.pools import load_active_gold, load_pairs_by_number
 from prefjudge.study.progress import count_judgments, load_barred, moment
 from prefjudge.study.store import Study
+from tests.core.test_trust import gang
+from tests.core.test_trust import study as judged
 from tests.steps.conftest import COLLECTION, climbing_study
 
 
@@ -233,6 +235,16 @@ def test_who_follows_a_visible_rule_is_held_until_a_person_decides(served: Path)
     assert (other.take_hit(), (found := collect(served)).collected, found.expired) == (True, 1, 0)
     assert {due.act for due in pay(served, dry_run=True).dues} == {Act.WAIT}, "and is paid as any other"
     assert (status(served).barred, take_all(follower) > 0, count(served) > 0) == ({}, True, True)
+
+
+def test_whose_votes_tell_no_more_than_coins_is_held_unless_most_may_be_wrong() -> None:
+    coins = judged(60, 10, 3, votes=3)
+    for votes, found in ((100, set[str]()), (10, {"w0", "w1", "w2"})):
+        counted = {worker: votes if worker in ("w0", "w1", "w2") else 100 for worker in coins.workers}
+        held, little = trust._find_coins(coins, counted)
+        assert (set(little), "w0" in held) == (found, bool(found)), "where they are many, who is right?"
+    for few in (gang(share=0.6, right=0.95, votes=votes) for votes in (1, 3)):
+        assert trust._find_coins(few, {}) == ({}, []), "most votes follow another order"
 
 
 def test_accounts_of_one_person_are_shown_together_and_held_by_one_command(served: Path) -> None:
