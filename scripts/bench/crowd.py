@@ -14,7 +14,8 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin, urlsplit
@@ -22,10 +23,13 @@ from urllib.parse import urljoin, urlsplit
 import numpy as np
 from harness import Contest, Lab
 
+from prefjudge.core.judgments import BarringRule, GoldRecord, Judgments, select_judgments
+from prefjudge.core.shortcuts import find_shortcuts, visible
 from prefjudge.crowd import simulated
 from prefjudge.crowd.simulated import Mind, SeenSlot, SimulatedWorker, Temper, Visitor
 from prefjudge.errors import CrowdError
 from prefjudge.field.crowd import address_of, announce, retract, store_url
+from prefjudge.field.trust import _GROWN, _find_coins
 from prefjudge.marketplace.server import start
 from prefjudge.steps.collect import collect
 from prefjudge.steps.gold import gold
@@ -246,31 +250,19 @@ def table(lab: Lab, wanted: Iterable[str], queries: int, seeds: int) -> Iterator
 
 
 def _make(study: Path, lab: Lab, *, queries: int) -> Path:
-    """Make a study with the default config, of passages of drawn words.
-
-    Words are as frequent as in a language (Zipf's law), so that a passage shares words with every question,
-    as it does in real collections.
-    """
-    rng, files = lab.rng("crowd"), study.parent / "files"
+    """Make a study with the default config, of passages of drawn words."""
+    asked, texts = _texts(lab.rng("crowd"), queries)
+    files = study.parent / "files"
     files.mkdir(parents=True)
-    words = np.array([f"w{number}" for number in range(4000)])
-    often = 1 / np.arange(3, 4003)
-    often /= often.sum()
-    texts, asked, runs, qrels = [], [], {name: [] for name in range(3)}, []
-    for query in range(queries):
-        topic = rng.choice(words, 30, replace=False)
-        common = rng.choice(words, 6, replace=False, p=often)
-        asked.append(f"q{query}\t{' '.join([*topic[:4], *common])}")
-        for doc in range(4):
-            own = np.concatenate([rng.choice(topic, 12), rng.choice(words, rng.integers(20, 60), p=often)])
-            texts.append(f"q{query}d{doc}\t{' '.join(rng.permutation(own))}")
-            if doc:
-                runs[doc - 1].append(f"q{query} Q0 q{query}d{doc} 1 1.0 run{doc}")
-        qrels.append(f"q{query} 0 q{query}d0 1")
     for name, lines in {
-        "queries.tsv": asked, "collection.tsv": texts, "qrels.txt": qrels,
-        **{f"run{name}.txt": lines for name, lines in runs.items()},
-    }.items():  # fmt: skip
+        "queries.tsv": [f"{query}\t{text}" for query, text in asked.items()],
+        "collection.tsv": [f"{doc}\t{text}" for doc, text in texts.items()],
+        "qrels.txt": [f"{query} 0 {query}d0 1" for query in asked],
+        **{
+            f"run{run}.txt": [f"{query} Q0 {query}d{run} 1 1.0 run{run}" for query in asked]
+            for run in (1, 2, 3)
+        },
+    }.items():
         (files / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
     init(study, config="default", name="crowd")
     texts_in = {"queries": files / "queries.tsv", "collection": files / "collection.tsv"}
@@ -278,6 +270,73 @@ def _make(study: Path, lab: Lab, *, queries: int) -> Path:
     gold(study, suggest=0)
     gold(study, accept=True)
     return study
+
+
+def _texts(rng: np.random.Generator, queries: int) -> tuple[dict[str, str], dict[str, str]]:
+    """Return questions, and four passages of each.
+
+    Words are as frequent as in a language (Zipf's law), so that a passage shares words with every question,
+    as it does in real collections.
+    """
+    words = np.array([f"w{number}" for number in range(4000)])
+    often = 1 / np.arange(3, 4003)
+    often /= often.sum()
+    asked, texts = {}, {}
+    for query in range(queries):
+        topic = rng.choice(words, 30, replace=False)
+        common = rng.choice(words, 6, replace=False, p=often)
+        asked[f"q{query}"] = " ".join([*topic[:4], *common])
+        for doc in range(4):
+            own = np.concatenate([rng.choice(topic, 12), rng.choice(words, rng.integers(20, 60), p=often)])
+            texts[f"q{query}d{doc}"] = " ".join(rng.permutation(own))
+    return asked, texts
+
+
+def honest(rng: np.random.Generator, people: int = 50, hits: int = 25) -> Counter[str]:
+    """Count whom the screening bars, holds or doubts of people who judge a study, without a marketplace."""
+    asked, texts = _texts(rng, -(-people * hits * 10 // 6))
+    pairs = np.array(
+        [(4 * q + a, 4 * q + b) for q in range(len(asked)) for a, b in combinations(range(4), 2)]
+    )
+    left, right = rng.permuted(rng.permutation(pairs)[: people * hits * 10], axis=1).T.astype(np.int32)
+    worth, turns = rng.normal(size=len(texts)), np.concatenate([rng.permutation(people) for _ in range(hits)])
+    choice = np.sign(worth[left] - worth[right]) * np.where(rng.random(left.size) < ERROR, -1, 1)
+    whole = replace(
+        Judgments.of_nobody(queries=tuple(asked), docs=tuple(texts), query=left // 4, left=left, right=right,
+                            choice=choice.astype(np.int8)),
+        workers=tuple(map(str, range(people))), worker=np.repeat(turns, 10).astype(np.int32),
+    )  # fmt: skip
+    signals, rule, golds = (
+        visible(whole, queries=asked, passages=texts),
+        BarringRule(),
+        rng.binomial(3, SLIP, turns.size),
+    )
+    records, barred, held, seen, looked = (
+        defaultdict[str, GoldRecord](lambda: GoldRecord(right=0, missed=0)),
+        set[str](),
+        set[str](),
+        list[int](),
+        0,
+    )
+    for turn, who in enumerate(map(str, turns.tolist())):
+        if who not in barred | held:
+            was, missed = records[who], int(golds[turn])
+            met = (*was.hits, (3 - missed, missed))
+            records[who] = GoldRecord(right=was.right + 3 - missed, missed=was.missed + missed, hits=met)
+            seen.append(turn)
+            barred |= {who} if rule.bars(records[who]) else set()
+        if len(seen) >= _GROWN * looked or turn + 1 == turns.size:
+            looked, rows = len(seen), (10 * np.array(seen)[:, None] + np.arange(10)).ravel()
+            cast = Counter(
+                {who: 10 * n for who, n in Counter(str(turns[one]) for one in seen if not golds[one]).items()}
+            )
+            proven = {who: n for who, n in cast.items() if rule.proves(records[who])}
+            base = proven if 2 * sum(proven.values()) > cast.total() else cast
+            log = select_judgments(whole, rows)
+            found = find_shortcuts(log, {name: one[rows] for name, one in signals.items()}, base=base)
+            coins, little = _find_coins(log, cast)
+            held |= {log.workers[one.worker] for one in found} | coins.keys()
+    return Counter(people=people, barred=len(barred), held=len(held - barred), again=len(little))
 
 
 class _Play:
