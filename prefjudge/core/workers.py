@@ -1,7 +1,7 @@
 """Workers: what their judgments show of how they work, and how reliable they are."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from math import exp, lgamma, log
 
@@ -124,17 +124,6 @@ class Evidence:
     gold_low: Floats
     gold_high: Floats
     """The 95 % interval of the share of gold pairs answered right, from a uniform prior."""
-
-    @property
-    def left_rate(self) -> Floats:
-        """The share for the left, shape (n_workers,); NaN without any."""
-        return share(self.left, self.decided)
-
-
-def without_sides(evidence: Evidence) -> Evidence:
-    """Return it without what rests on sides, for judgments that do not tell them."""
-    nothing, unknown = np.zeros_like(evidence.left), np.full(evidence.left.size, np.nan)
-    return replace(evidence, left=nothing, decided=nothing, side_p=unknown)
 
 
 def gather_evidence(

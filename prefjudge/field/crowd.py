@@ -119,18 +119,21 @@ def address_of(market: Any, url: str = "") -> Address:
 
 def find_running(folder: Path) -> Address | None:
     """Return the address of the `prefjudge serve STUDY` that is running, if one answers."""
-    path = folder / _RUNNING_FILE
-    if not path.is_file():
+    left = _left_in(folder)
+    endpoint, token = left.get("endpoint", ""), left.get("admin_token", "")
+    if not (endpoint and token and _answers(endpoint)):
         return None
+    return Address(
+        endpoint=endpoint, local=endpoint, admin_token=token, public_url=left.get("public_url", "")
+    )
+
+
+def _left_in(folder: Path) -> dict[str, str]:
+    """Return what `announce` has left; nothing where that is not whole."""
     try:
-        running = json.loads(path.read_text(encoding="utf-8"))
-        endpoint, token = str(running["endpoint"]), str(running["admin_token"])
-        public_url = str(running.get("public_url", ""))
-    except (OSError, ValueError, KeyError):
-        return None
-    if not _answers(endpoint):
-        return None
-    return Address(endpoint=endpoint, local=endpoint, admin_token=token, public_url=public_url)
+        return dict(json.loads((folder / _RUNNING_FILE).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return {}
 
 
 def _answers(endpoint: str) -> bool:
@@ -156,13 +159,8 @@ def announce(folder: Path, address: Address) -> None:
 
 def retract(folder: Path, address: Address) -> None:
     """Remove the address, unless another server has left its own since."""
-    path = folder / _RUNNING_FILE
-    try:
-        ours = json.loads(path.read_text(encoding="utf-8"))["endpoint"] == address.local
-    except (OSError, ValueError, KeyError):
-        return
-    if ours:
-        path.unlink(missing_ok=True)
+    if _left_in(folder).get("endpoint") == address.local:
+        (folder / _RUNNING_FILE).unlink(missing_ok=True)
 
 
 # Opens the crowd of a study's target, and makes sure that it is always the same one.

@@ -7,8 +7,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache, partial
-from itertools import combinations
+from itertools import combinations, groupby
 from math import isqrt
+from operator import itemgetter
 
 from prefjudge.core.gold import GoldPair, rotate_gold
 from prefjudge.core.hits import (
@@ -562,7 +563,7 @@ def plan_batch(study: Study, target: str) -> tuple[StudyHit, ...]:
     with study.transaction(write=False) as db:
         known = {pair: number for number, pair in load_pairs_by_number(db).items()}
         passages = study.config.hit.passages
-        waiting = _by_votes(ask_together(waiting_pairs(db, target), known, passages))
+        waiting = ask_together(waiting_pairs(db, target), known, passages)
         active, used = load_active_gold(db), count_hidden(db, target)
         gold = load_gold_sets(db, passages)
         refuse_marked(db, active.values())
@@ -577,8 +578,9 @@ def plan_batch(study: Study, target: str) -> tuple[StudyHit, ...]:
     rng = study.hidden_rng("batch", batch)
     packed = [
         (members, votes)
-        for votes, group in waiting
-        for members in pack_questions(group, design.pairs_per_hit, rng=rng)
+        # by the votes that they still need: a HIT has as many assignments
+        for votes, group in groupby(sorted(waiting, key=itemgetter(0)), itemgetter(0))
+        for members in pack_questions([asked for _, asked in group], design.pairs_per_hit, rng=rng)
     ]
     # All pairs of a decoy, or none: else it stands in fewer pairs than candidates do.
     bad = {number: (active[number].query_id, active[number].bad_id) for number in gold}
@@ -597,14 +599,6 @@ def plan_batch(study: Study, target: str) -> tuple[StudyHit, ...]:
         _study_hit(study, target, batch, number, questions, [gold[gold_ids[g]] for g in hidden], votes)
         for number, ((questions, votes), hidden) in enumerate(zip(packed, dealt, strict=True), start=1)
     )
-
-
-def _by_votes(waiting: Sequence[tuple[int, Question]]) -> list[tuple[int, list[Question]]]:
-    """Group the questions by the votes that they still need: a HIT has as many assignments."""
-    groups: dict[int, list[Question]] = {}
-    for votes, question in waiting:
-        groups.setdefault(votes, []).append(question)
-    return sorted(groups.items())
 
 
 def tell_reward(study: Study, target: str, hits: Sequence[StudyHit]) -> tuple[str, ...]:

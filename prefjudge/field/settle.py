@@ -143,24 +143,30 @@ def _due(
     )
 
 
+_TOGETHER = 20
+"""Assignments that are recorded as paid together: a commit waits for the disk."""
+
+
 def pay_dues(study: Study, crowd: Crowd, dues: Sequence[Due]) -> None:
     """Pay what is due; a repeat pays nothing twice."""
     refused = []
-    approved = _Approved(study)
-    for due in dues:
+    for start in range(0, len(dues), _TOGETHER):
+        approved = dict[str, str]()
         try:
-            if due.act is Act.APPROVE:
-                # No intent: publishing has committed the reward, and a repeated approval pays nothing.
-                crowd.approve(due.assignment_id, _feedback(study, due))
-                approved.add(due.assignment_id)
-            elif due.act is Act.PRORATE:
-                _prorate(study, crowd, due)
-        except RefusedError as error:
-            refused.append(error)
-        except CrowdError:
-            approved.record()
-            raise
-    approved.record()
+            for due in dues[start : start + _TOGETHER]:
+                try:
+                    if due.act is Act.APPROVE:
+                        # No intent: publishing has committed the reward, and a repeat pays nothing.
+                        crowd.approve(due.assignment_id, _feedback(study, due))
+                        approved[due.assignment_id] = SubmissionState.APPROVED.value
+                    elif due.act is Act.PRORATE:
+                        _prorate(study, crowd, due)
+                except RefusedError as error:
+                    refused.append(error)
+        finally:
+            if approved:
+                with study.transaction() as db:
+                    save_decisions(db, approved)
     if refused:
         raise CrowdError(
             f"{many(len(refused), 'assignment')} cannot be paid: {refused[0].message}",
@@ -180,28 +186,6 @@ def _feedback(study: Study, due: Due) -> str:
         return words["counted"]
     paid = due.target == LIVE and due.amount  # a sandbox's people are not, and read nothing of pay
     return f"{words['not_counted']} {words['still_paid']}" if paid else words["not_counted"]
-
-
-class _Approved:
-    """Assignments that were approved, recorded some at a time: a commit waits for the disk."""
-
-    _TOGETHER = 20
-
-    def __init__(self, study: Study) -> None:
-        self._study = study
-        self._waiting: list[str] = []
-
-    def add(self, assignment_id: str) -> None:
-        self._waiting.append(assignment_id)
-        if len(self._waiting) == self._TOGETHER:
-            self.record()
-
-    def record(self) -> None:
-        if not self._waiting:
-            return
-        with self._study.transaction() as db:
-            save_decisions(db, dict.fromkeys(self._waiting, SubmissionState.APPROVED.value))
-        self._waiting = []
 
 
 def withdraw(study: Study, crowd: Crowd, due: Due, feedback: str) -> None:

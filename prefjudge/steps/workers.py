@@ -22,10 +22,8 @@ from prefjudge.core.workers import (
     find_signs,
     gather_evidence,
     krippendorff_alpha,
-    majority_agreement,
     share,
     side_bias,
-    without_sides,
 )
 from prefjudge.database import Value, file_of, redacted
 from prefjudge.errors import InputError, StudyError
@@ -113,8 +111,6 @@ def _observe_study(study: Study, *, ids: bool) -> Observed:
         raise lacking(study, Stage.JUDGED)
     notices = unheeded_drops(study)
     if not log.sides:
-        # thrown by a coin: a file that lists the preferred document first would make everybody suspect
-        log, kept = (_sides_by_lot(one, study.rng("sides")) for one in (log, kept))
         notices += ("the sides of imported votes are not known: nothing is said about them",)
 
     def name(worker: str) -> str:
@@ -152,16 +148,6 @@ def _clique(workers: Sequence[str], shortcuts: Sequence[Shortcut]) -> tuple[Susp
     twins = [one for one in shortcuts if one.rule == CLIQUE]
     names = tuple(workers[one.worker] for one in twins)
     return (SuspectedPerson(workers=names, text=f"each {twins[0].text}"),) if len(twins) > 1 else ()
-
-
-def _sides_by_lot(log: Judgments, rng: np.random.Generator) -> Judgments:
-    swap = rng.random(len(log)) < 0.5
-    return replace(
-        log,
-        left=np.where(swap, log.right, log.left),
-        right=np.where(swap, log.left, log.right),
-        choice=np.where(swap, -log.choice, log.choice).astype(np.int8),
-    )
 
 
 def _count_words(log: Judgments, queries: Mapping[str, str], passages: Mapping[str, str]) -> np.ndarray:
@@ -494,11 +480,13 @@ def examine_workers(
     seen = observe(open_study(study), maybe(take_judgments, judgments), ids=ids)
     evidence = gather_evidence(seen.log, milliseconds=seen.milliseconds, words=seen.words)
     verdicts, (left, decided, side_p) = gather_verdicts(seen.kept), side_bias(seen.kept)
-    estimates, of_side = _estimates(seen.log), (share(left, decided)[-1], side_p[-1])
+    of_side = share(left, decided)[-1], side_p[-1]
     if not seen.log.sides:
-        evidence, of_side = without_sides(evidence), (np.nan, np.nan)
+        none, of_side = np.zeros_like(evidence.left), (np.nan, np.nan)
+        p = np.full_like(evidence.side_p, np.nan)
+        evidence = replace(evidence, left=none, decided=none, side_p=p, repeated=none, consistent=none)
     repeated = int((np.bincount(verdicts.pair, minlength=verdicts.n_pairs) > 1).sum())
-    rows = _rows(seen, evidence, estimates)
+    rows = _rows(seen, evidence)
     return WorkersResult(
         workers=rows,
         signs=find_signs(evidence, seen.shortcuts, accuracy=seen.accuracy),
@@ -530,20 +518,11 @@ def examine_workers(
     )
 
 
-def _estimates(log: Judgments) -> dict[str, np.ndarray]:
-    """Return the columns that the models give."""
-    compared, agreed = majority_agreement(log)
-    trust = learn_trust(log)
-    unknown = np.full(len(log.workers), np.nan)
-    return {"agreement": share(agreed, compared), "reliability": trust.reliability if trust else unknown}
-
-
-def _rows(seen: Observed, evidence: Evidence, estimates: Mapping[str, np.ndarray]) -> tuple[WorkerRow, ...]:
+def _rows(seen: Observed, evidence: Evidence) -> tuple[WorkerRow, ...]:
     """Return the workers, the least reliable first, those without an estimate last."""
     unable = Counter(one.worker_id for one in seen.remarks if one.unable)
-
-    def of_model(name: str, code: int) -> float | None:
-        return _at(estimates[name], code) if evidence.judged[code] else None
+    agreement, trust = share(evidence.agreed, evidence.compared), learn_trust(seen.log)
+    to_left = share(evidence.left, evidence.decided)
 
     def row(code: int) -> WorkerRow:
         worker = evidence.workers[code]
@@ -552,9 +531,9 @@ def _rows(seen: Observed, evidence: Evidence, estimates: Mapping[str, np.ndarray
             worker=worker,
             judgments=int(evidence.judged[code]),
             compared=int(evidence.compared[code]),
-            agreement=of_model("agreement", code),
-            reliability=of_model("reliability", code),
-            left_rate=_at(evidence.left_rate, code),
+            agreement=_at(agreement, code),
+            reliability=_at(trust.reliability, code) if trust and evidence.judged[code] else None,
+            left_rate=_at(to_left, code),
             left_p=_known(float(evidence.side_p[code])),
             seconds=_at(evidence.seconds, code),
             timed=int(evidence.timed[code]),
