@@ -144,6 +144,9 @@ def test_what_is_packed_is_looked_into(tmp_path):
         ("q1\td1\t1\nq1\td2\t2\nq2\td9\t1\n", "run", True),  # or grades that happen to count
         ("q1\td1\t1\n" + "".join(f"q2\td{n}\t{n}\n" for n in range(1, 9)), "run", False),
         ("q1 a b a\nq1 b c tie\n", "judgments", False),
+        ("q1 d1 d2 tie\nq1 d3 d2 oops\nq2 7 8 7\n", "judgments", False),
+        ("# made by hand\nq1 d1 d2 d1 w1\n", "judgments", False),
+        ("q1 Q0 d1 1\nq1 Q0 d2 0\n", "qrels", False),
         ("q1 a b a w 1\nq1 a c a w 1\nq1 b c c - -\n", "judgments", False),
         ("q1 a b a w first\nq1 a c y w 1\n", "judgments", False),
         ("q1 a b 1 0.5 tag\nq1 a c 2 0.4 tag\n", "run", False),

@@ -141,24 +141,6 @@ def test_qrels_and_judgments_have_surprises_too(tmp_path: Path) -> None:
     assert not check([votes], kind="judgments").ok
 
 
-@pytest.mark.parametrize(
-    ("lines", "kind"),
-    [
-        (["q1 d1 d2 d2", "q1 d3 d2 d3"], "judgments"),
-        (["q1 d1 d2 tie", "q1 d3 d2 oops", "q2 7 8 7"], "judgments"),
-        (["# made by hand", "q1 d1 d2 d1 w1"], "judgments"),
-        (["q1 0 d1 0", "q1 0 d2 0"], "qrels"),
-        (["q1 Q0 d1 1", "q1 Q0 d2 0"], "qrels"),
-        (["q1 Q0 d1 1 0.5"], "run"),
-        (["q1 d1 1", "q1 d2 2"], "run"),
-    ],
-)
-def test_what_a_file_is_can_be_told_from_its_lines(tmp_path: Path, lines: list[str], kind: str) -> None:
-    (file,) = check([write(tmp_path / "file.txt", *lines)]).files
-    assert file.kind == kind
-    assert file.ok == (not any("oops" in line for line in lines))
-
-
 def test_three_columns_of_small_numbers_may_be_grades(tmp_path: Path) -> None:
     grades = write(tmp_path / "qrels.tsv", "q1\td1\t1", "q2\td2\t0")
     alike = write(tmp_path / "alike.tsv", "q1\td1\t1", "q2\td2\t1")

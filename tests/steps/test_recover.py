@@ -38,7 +38,7 @@ from tests.steps.test_run import driven as driven  # the fixture
 def mixed(study: Path) -> None:
     """A study with dropped, extended and prorated work, all of it collected and paid."""
     let_all_work_at_once(climbing_study(study))
-    edit(study, ("pairs_per_hit = 10", "pairs_per_hit = 5"), ("budget = 100.00", "budget = 500.00"))
+    edit(study, ("pairs_per_hit = 10", "pairs_per_hit = 7"), ("budget = 100.00", "budget = 500.00"))
     tempers = ("careless", "quitter", "quitter", "left", "garbage")
     with keep_marketplace_open(Study(study)):
         publish(study, yes=True)

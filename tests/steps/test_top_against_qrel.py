@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from prefjudge import collect, gold, init, pool, publish, report, score, winratio, work
-from prefjudge.core.planning.plans import power, wins_needed
 from prefjudge.core.pools import TopSplit
 from prefjudge.errors import InputError
 from prefjudge.field.crowd import keep_marketplace_open
@@ -147,23 +146,3 @@ def test_a_pool_is_read_as_it_was_written(tmp_path: Path) -> None:
     with pytest.raises(InputError) as refused:
         read_pool(bad)
     assert [":2:" in line or ":3:" in line for line in refused.value.problems] == [True, True]
-
-
-@pytest.mark.parametrize(("pairs", "wins"), [(5, None), (6, 6), (49, 32), (100, 61), (500, 273)])
-def test_what_pairs_can_show(pairs: int, wins: int | None) -> None:
-    assert wins_needed(pairs) == wins
-    if wins:
-        assert power(pairs, wins, 0.5) <= 0.05 < power(pairs, wins - 1, 0.5)
-
-
-def test_the_power_of_a_round_number_of_pairs() -> None:
-    from prefjudge.core.planning.plans import powers
-
-    rows = powers(300, 400)
-    assert [row.pairs for row in rows] == [50, 100, 200, 300]
-    assert [row.sample for row in rows] == [67, 134, 267, 400]
-    for row in rows:
-        assert row.wins
-        assert row.detectable
-        assert power(row.pairs, row.wins, row.detectable) == pytest.approx(0.8, abs=1e-6)
-    assert powers(0, 10) == ()
