@@ -13,8 +13,8 @@ from prefjudge.core.resolving.confidence import (
     Confidence,
     ConfidenceSummary,
     assess_confidence,
-    check_model,
     find_contested,
+    foretell,
     summarise_confidence,
 )
 from prefjudge.core.resolving.resolutions import Resolutions, resolve, to_qrels
@@ -132,8 +132,8 @@ def assess_answers(
     def without(workers: Sequence[int]) -> tuple[Confidence, ConfidenceSummary]:
         log = select_judgments(votes.log, ~np.isin(votes.log.worker, workers)) if len(workers) else votes.log
         chances = assess_confidence(log, rng=rng, pools=votes.pools, strengths=strengths)
-        checks = check_model(log, chances.scales, rng=rng, pools=votes.pools)
-        return chances, summarise_confidence(resolutions, chances, checks)
+        foretold = foretell(log, chances.scales, rng=rng, pools=votes.pools, trust=chances.trust)
+        return chances, summarise_confidence(resolutions, chances, foretold)
 
     codes = [one.worker for one in shortcuts]
     chances, summary = without(codes)
@@ -146,7 +146,7 @@ def assess_answers(
                 for name in ("chance", "good", "loss")
             }
             chances = replace(chances, **mixed)
-            summary = summarise_confidence(resolutions, chances, summary.checks)
+            summary = summarise_confidence(resolutions, chances, summary.foretold)
         return chances, replace(summary, contested=few if doubt > 0.5 else ())
     visible_rules = [one for one in shortcuts if one.rule != CLIQUE]
     if len(visible_rules) < len(shortcuts) and not np.any(votes.log.gold):

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from cells import log_of
 
-from prefjudge.core.resolving.confidence import assess_confidence, check_model
+from prefjudge.core.resolving.confidence import assess_confidence, foretell
 from prefjudge.core.strategies import Counts, Floats, scale_of_error
 
 QUERIES, ERROR, LOGITS = 100, 0.33, 1.4
@@ -37,7 +37,8 @@ def _row(crowd: str, size: int, votes: int, studies: int, seeds: list[int]) -> s
         cast[:, y, x] = votes - cast[:, x, y]
         judgments, pools = log_of(cast)
         found = assess_confidence(judgments, pools=pools, rng=rng)
-        unfit += not all(one.fits for one in check_model(judgments, found.scales, rng=rng, pools=pools))
+        told = foretell(judgments, found.scales, rng=rng, pools=pools)
+        unfit += told is not None and not told.fits
         chance, bounds[study] = found.chance.reshape(-1, size), found.scales.unlike
         said[study], right[study] = chance.max(axis=1), chance.argmax(axis=1) == best
     off, sure = (said - right).mean(axis=1), said >= 0.9

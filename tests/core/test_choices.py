@@ -12,7 +12,7 @@ from prefjudge.core.hits import Layout, ask_together, check_answer, in_order, pa
 from prefjudge.core.judgments import Judgments, one_of_each_choice, passed_over
 from prefjudge.core.planning.plans import ManyPools, Packing, choice_chances, compare_plans, play_studies
 from prefjudge.core.planning.rounds import next_round, votes_are_even
-from prefjudge.core.resolving.confidence import DrawnPools, Stack, assess_confidence, check_model
+from prefjudge.core.resolving.confidence import DrawnPools, Stack, assess_confidence, foretell
 from prefjudge.core.resolving.posterior import fit_strengths, tell_best
 from prefjudge.core.resolving.resolutions import resolve
 from prefjudge.core.resolving.scales import one_scale
@@ -113,7 +113,7 @@ def test_what_is_told_of_the_best_by_choices_is_true(size: int, clicks: int) -> 
     )
     full = assess_confidence(replace(log, click=None), rng=rng, scales=one_scale(scale), draws=400)
     assert highest(full).mean() - right > 0.03
-    assert check_model(log, one_scale(scale), rng=rng) == (), "wins of one choice tell nothing of the model"
+    assert foretell(log, one_scale(scale), rng=rng) is None, "wins of one choice tell nothing of the model"
 
 
 @pytest.mark.parametrize("lapses", [0.0, 0.5, 1.0])

@@ -12,14 +12,14 @@ from prefjudge.core.planning.rounds import of_size, parse_strategy
 from prefjudge.core.resolving.confidence import (
     Confidence,
     ConfidenceSummary,
+    Foretold,
     LikelyPools,
-    ModelCheck,
-    check_model,
+    foretell,
     resolved_queries,
     summarise_confidence,
 )
 from prefjudge.core.resolving.resolutions import Resolution, resolve
-from prefjudge.core.resolving.scales import Scales, Trust, estimate_scales, one_scale, prior_scales
+from prefjudge.core.resolving.scales import Scales, Trust, estimate_scales, prior_scales
 from prefjudge.core.runs import Qrels
 from prefjudge.core.strategies import LapseNoise, error_of_scale
 from prefjudge.evaluation.stability import pooled_documents
@@ -65,7 +65,7 @@ def test_sureness_is_a_mean_over_the_queries_that_have_winners() -> None:
         alone=0,
         outdone=0,
         fits=None,
-        checks=(),
+        foretold=None,
     )
 
 
@@ -137,119 +137,60 @@ def test_a_resolved_query_tells_all_and_probabilities_where_they_are_known() -> 
     assert all(one.p_best == {} for one in resolved_queries(FOUND, None))
 
 
-def test_checks_that_fail_are_said_with_their_direction() -> None:
-    fine = ModelCheck(name="cycles", of=90, seen=0.1, low=0.05, high=0.15)
-    bad = (
-        ModelCheck(name="cycles", of=90, seen=0.2, low=0.05, high=0.15),
-        ModelCheck(name="unanimous", of=80, seen=0.9, low=0.2, high=0.4),
-    )
-    found = summarise_confidence(FOUND, confidence(), (fine, *bad))
+@pytest.mark.parametrize(("low", "high", "way"), [(-0.1, -0.02, "high"), (0.02, 0.1, "low")])
+def test_votes_that_do_not_go_as_foretold_are_said_first(low: float, high: float, way: str) -> None:
+    told = Foretold(votes=1968, agreed=0.63 + (low + high) / 2, foretold=0.63, low=low, high=high)
+    found = summarise_confidence(FOUND, confidence(), told)
     assert found.fits is False
-    first, unfit = found.words
-    assert "on average" in first
-    assert "of 90 threes 20.0% form a cycle, where 5.0% to 15.0%" in unfit
-    assert "of 80 pairs 90.0% are unanimous" in unfit
-    assert unfit.endswith("may be too high or too low")
-    for check, way in zip(bad, ("too high", "too low"), strict=True):
-        (*_, unfit) = summarise_confidence(FOUND, confidence(), (fine, check)).words
-        assert unfit.endswith(f"may be {way}")
-    assert summarise_confidence(FOUND, confidence(), (fine,)).fits is True
-    assert len(summarise_confidence(FOUND, confidence(), (fine,)).words) == 1
+    first, _ = found.words
+    assert first.startswith(f"P(best) is too {way}, as the votes do not fit its model: of 1,968 votes ")
+    fine = summarise_confidence(FOUND, confidence(), replace(told, low=-0.2, high=0.2))
+    assert fine.fits is True
+    assert fine.words[1].endswith("agreed with what the votes on other pairs say, 63% were foretold")
 
 
-# Model checks: counts by hand, votes of the model, and votes that no such model makes.
-
-
-def check(*lines: str, scales: Scales | None = None) -> dict[str, ModelCheck]:
-    found = check_model(judgments_of(*lines), scales or one_scale(0.7), rng=np.random.default_rng(1))
-    return {one.name: one for one in found}
-
-
-def times(many: int, *lines: str) -> list[str]:
-    return [line for line in lines for _ in range(many)]
-
-
-CIRCLE = ("q a b a", "q b c b", "q c a c")
-ORDER = ("p a b a", "p b c b", "p a c a")
-
-
-def test_circles_and_unanimous_pairs_are_counted() -> None:
-    found = check(*times(5, *CIRCLE, *ORDER), "r a b a", *times(4, "r a b b"))
-    assert (found["cycles"].of, found["cycles"].seen) == (2, 0.5)
-    assert (found["unanimous"].of, found["unanimous"].seen) == (7, 6 / 7)
-
-
-def test_a_circle_of_four_holds_two_circles_of_three() -> None:
-    # a > b > c > d > a, a > c and b > d: of the four threes abd and acd go round.
-    lines = ("q a b a", "q b c b", "q c d c", "q d a d", "q a c a", "q b d b")
-    assert (found := check(*times(2, *lines)))["cycles"].of == 4
-    assert found["cycles"].seen == 0.5
-
-
-@pytest.mark.parametrize(
-    "lines",
-    [
-        ORDER,  # one vote on each pair fits any number of cycles
-        (*times(2, *ORDER), "p a b a"),  # a pair was asked once more
-        (*times(2, *ORDER), "p a b tie", "p b c tie", "p a c tie"),
-        ("p a b a", "p a b a", "p b c b", "p b c b"),  # a pair was not asked
-        (),
-    ],
-)
-def test_what_is_no_fair_sample_of_repeats_is_not_looked_at(lines: tuple[str, ...]) -> None:
-    assert check(*lines) == {}
+# Foretold votes: those of the model are as foretold, others are not, and some cannot show it.
 
 
 def votes_by(chances: np.ndarray, many: int, seed: int) -> list[str]:
     rng = np.random.default_rng(seed)
     return [
-        f"q{query:03} {x} {y} {x if rng.random() < chances[query, x, y] else y}"
+        f"q{query:03} {x} {y} {x if rng.random() < chances[query, x, y] else y} w{vote}"
         for query in range(len(chances))
         for x, y in combinations(range(chances.shape[1]), 2)
-        for _ in range(many)
+        for vote in range(many)
     ]
 
 
-@pytest.mark.parametrize("lapses", [0.0, 0.4, 1.0])
-def test_votes_of_the_model_fit_it(lapses: float) -> None:
-    chances, _ = LapseNoise(error=0.3, lapses=lapses).draw_chances(60, 5, np.random.default_rng(3))
-    judgments = judgments_of(*votes_by(chances, 5, seed=4))
-    rng = np.random.default_rng(5)
-    found = check_model(judgments, estimate_scales(judgments, rng=rng), rng=rng)
-    assert [one.name for one in found] == ["cycles", "unanimous"]
-    assert all(one.fits for one in found)
-    assert all(one.low < one.seen < one.high and one.high - one.low < 0.3 for one in found)
-
-
-def test_votes_that_agree_and_yet_go_in_circles_do_not_fit() -> None:
-    # Who is preferred is tossed for each pair, and then nine votes in ten say so.
-    rng = np.random.default_rng(6)
-    tossed = np.where(np.triu(rng.random((60, 5, 5)) < 0.5, 1), 0.9, 0.1)
-    judgments = judgments_of(*votes_by(tossed, 3, seed=7))
-    found = check_model(judgments, estimate_scales(judgments, rng=rng), rng=rng)
-    (cycles,) = found
-    assert cycles.too_much_noise
-    assert not cycles.fits
-    assert cycles.seen == pytest.approx(0.25, abs=0.05)
-
-
-@pytest.mark.parametrize(
-    "lines",
-    [
-        # a redraw of so many votes may have an even pair, and then no three that counts
-        times(100, *CIRCLE),
-        # votes that agree less often than any chance: a line through the redraws leads below 0
-        [f"q{n} {x} {y} {won}" for n in range(50) for x, y in combinations("abcd", 2) for won in (x, y) * 3],
-    ],
-)
-def test_what_was_to_be_expected_is_a_share(lines: list[str]) -> None:
+def told_of(lines: list[str]) -> Foretold | None:
     judgments = judgments_of(*lines)
-    rng = np.random.default_rng(9)
-    found = check_model(judgments, estimate_scales(judgments, rng=rng), rng=rng)
+    rng = np.random.default_rng(5)
+    return foretell(judgments, estimate_scales(judgments, rng=rng), rng=rng)
+
+
+@pytest.mark.parametrize("lapses", [0.0, 0.4, 1.0])
+def test_votes_of_the_model_go_as_foretold(lapses: float) -> None:
+    chances, _ = LapseNoise(error=0.3, lapses=lapses).draw_chances(60, 5, np.random.default_rng(3))
+    found = told_of(votes_by(chances, 3, seed=4))
     assert found
-    assert all(0 <= one.low <= one.high <= 1 for one in found)
-    cycles = [one for one in found if one.name == "cycles"]
-    assert all(one.too_much_noise for one in cycles)
+    assert found.fits
+    assert 1700 < found.votes <= 60 * 10 * 3, "each vote is foretold once, if the others tell anything of it"
+    assert found.high - found.low < 0.1
+
+
+def test_votes_that_agree_and_yet_go_in_circles_are_not_as_foretold() -> None:
+    # Who is preferred is tossed for each pair, and then nine votes in ten say so.
+    tossed = np.where(np.triu(np.random.default_rng(6).random((60, 5, 5)) < 0.5, 1), 0.9, 0.1)
+    found = told_of(votes_by(tossed, 3, seed=7))
+    assert found
+    assert found.high < 0.0
+
+
+@pytest.mark.parametrize(("queries", "many"), [(60, 1), (9, 3)])
+def test_one_vote_on_each_pair_or_few_queries_show_nothing(queries: int, many: int) -> None:
+    chances, _ = LapseNoise(error=0.3).draw_chances(queries, 5, np.random.default_rng(3))
+    assert told_of(votes_by(chances, many, seed=4)) is None
+    assert told_of([]) is None
 
 
 def test_lapses_keep_the_share_of_wrong_votes() -> None:

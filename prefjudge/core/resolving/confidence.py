@@ -23,8 +23,8 @@ from prefjudge.core.resolving.scales import (
     leave_out,
     one_scale,
 )
-from prefjudge.core.resolving.shapes import FIGURES, average_chances, draw_shapes, learn_shapes
-from prefjudge.core.resolving.tournaments import Floats, Index, tournaments, vote_matrices
+from prefjudge.core.resolving.shapes import FIGURES, average_chances, learn_shapes
+from prefjudge.core.resolving.tournaments import Floats, Index, Tournaments, tournaments, vote_matrices
 from prefjudge.core.runs import Codes, Qrels
 from prefjudge.core.shortcuts import CLIQUE, Shortcut
 from prefjudge.core.strategies import LapseNoise, error_of_scale
@@ -142,175 +142,168 @@ def assess_confidence(
     )
 
 
-# Model checks: whether votes look like those of the model that the probabilities of being best rest on.
+# Foretold votes: whether votes go as those on other pairs say that they will.
 
 _CLOSE = 0.05
 """So little by which P(best) may be off by the shapes of strengths needs no words."""
-_QUERIES = 500
-_REDRAWS = 400
-_SHARE = 0.99
-"""A check fails by chance in one study of a hundred."""
-_MEANINGS = {
-    "cycles": ("three", "form a cycle"),
-    "unanimous": ("pair", "are unanimous"),
-}
+_QUERIES, _FOLDS, _DRAWN, _LEVEL = 250, 5, 2, 0.95
+_FEWEST = 10
+"""The fewest queries that tell how far off votes are by chance."""
+_SLIGHT = 0.005
+"""So little is the approximation's fault."""
+_LIKELY_SHARE = 0.05
+"""A share of lapses that is less probable is left out here."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ModelCheck:
-    """A share that was seen in the votes, and where it lies in votes that the model draws."""
+class Foretold:
+    """How many votes go as those on other pairs of their query say, and how many the model expects to."""
 
-    name: str
-    """``cycles`` of three candidates of whom each is preferred to the next, or ``unanimous`` pairs, on which
-    all votes agree."""
-    of: int
-    """How many threes or pairs were looked at."""
-    seen: float
-    """The share among them."""
+    votes: int
+    agreed: float
+    foretold: float
+    """The shares of the votes that do, and that were expected to."""
     low: float
     high: float
-    """Where the share lies in 99 % of studies of the same size whose votes are drawn from the model and agree
-    with each other as often as those that were cast."""
+    """The bounds of their difference (95 %), which queries, and workers, tell."""
 
     @property
     def fits(self) -> bool:
-        """Whether the model explains what was seen."""
-        return self.low <= self.seen <= self.high
-
-    @property
-    def too_much_noise(self) -> bool:
-        """Whether there is more disorder than the model has: more cycles, or fewer unanimous pairs."""
-        return self.seen > self.high if self.name == "cycles" else self.seen < self.low
+        """Whether as many agree as were foretold, as far as can be told, give or take half a point."""
+        return self.low <= _SLIGHT and self.high >= -_SLIGHT
 
     @property
     def words(self) -> str:
         """What was seen, and what was to be expected."""
-        noun, does = _MEANINGS[self.name]
         return (
-            f"of {many(self.of, noun)} {self.seen:.1%} {does}, "
-            f"where {self.low:.1%} to {self.high:.1%} were to be expected"
+            f"of {many(self.votes, 'vote')} {self.agreed:.0%} agreed with what the votes on other pairs say, "
+            f"{self.foretold:.0%} were foretold"
         )
 
 
-def check_model(
-    judgments: Judgments, scales: Scales, *, rng: np.random.Generator, pools: Pools | None = None
-) -> tuple[ModelCheck, ...]:
-    """Hold cycles and repeated votes against those that the model draws (a posterior predictive check).
+@_one_blas_thread
+def foretell(
+    judgments: Judgments,
+    scales: Scales,
+    *,
+    rng: np.random.Generator,
+    pools: Pools | None = None,
+    trust: Trust | None = None,
+) -> Foretold | None:
+    """Hold each vote against what those on other pairs of its query say (cross-validation).
+
+    None where votes cannot show it. One vote a pair fits any number of circles; and a taste that all share no
+    votes show.
 
     Notes
     -----
-    Any share by itself fits some scale. What tells is how one goes with another: two votes on one pair agree
-    so often, and so the model has so many cycles. Thus only repeated votes can contradict it. Where taste is
-    intransitive, votes agree and yet go in cycles. A share is compared after what the agreement explains of
-    it, in the votes drawn, is taken off (linear regression).
-
-    References
-    ----------
-    A. Gelman, X. Meng, H. Stern: Posterior predictive assessment of model fitness (Statistica Sinica, 1996).
+    The votes on a fifth of the pairs of each query are foretold by those on its other pairs, five times, so
+    that none is lost to the answers. The variance is that of sums over queries, or over queries and workers
+    (A. Cameron, J. Gelbach, D. Miller: Robust inference with multiway clustering, 2011), if that is greater.
     """
     if judgments.click is not None:
-        return ()  # the wins of a choice go with each other, whatever the model
-    seen = _Counts()
-    designs: list[tuple[int, int, int]] = []
-    for votes in _balanced(judgments, pools):
-        seen.add(votes)
-        designs.append((*votes.shape[:2], int(votes[0, 0, 1] + votes[0, 1, 0])))
-    if not seen.of[0]:
-        return ()
-    drawn = np.empty((_REDRAWS, seen.count.size))
-    models = rng.choice(scales.weight.size, _REDRAWS, p=scales.weight).tolist()
-    for row, model in enumerate(models):
-        noise = LapseNoise(error=error_of_scale(scales.scale[model]), lapses=scales.lapses[model])
-        counts = _Counts()
-        for n, k, times in designs:
-            chances, _ = draw_shapes(noise, scales.shapes, n, k, rng)
-            counts.add(_redrawn(chances, scales.trust, times, rng))
-        drawn[row] = counts.shares
-    repeats = drawn[:, 0] - seen.shares[0]
-    checks = []
-    for place, name in enumerate(_MEANINGS, start=1):
-        # No three counts that has an even pair: of few threes a redraw may leave no share.
-        has = np.isfinite(drawn[:, place])
-        if seen.of[place] and 2 * has.sum() >= _REDRAWS:
-            share = float(seen.shares[place])
-            checks.append(_compare(name, int(seen.of[place]), share, drawn[has, place], repeats[has]))
-    return tuple(checks)
-
-
-def _compare(name: str, of: int, seen: float, drawn: Floats, repeats: Floats) -> ModelCheck:
-    """Hold a share against the drawn ones, as they would be if as many repeats agreed as were seen to."""
-    spread = repeats - repeats.mean()
-    slope = float(spread @ drawn / max(float(spread @ spread), 1e-300))
-    bounds = np.quantile(drawn - slope * repeats, [0.5 - _SHARE / 2, 0.5 + _SHARE / 2])
-    # A line may lead out of the shares that there are.
-    low, high = np.clip(bounds, 0.0, 1.0).tolist()
-    return ModelCheck(name=name, of=of, seen=seen, low=low, high=high)
-
-
-class _Counts:
-    """How many repeats agree, threes are cycles, and pairs unanimous, and of how many each."""
-
-    def __init__(self) -> None:
-        self.count, self.of = np.zeros(3), np.zeros(3)
-
-    @property
-    def shares(self) -> Floats:
-        with np.errstate(invalid="ignore"):
-            shares: Floats = self.count / self.of
-        return shares
-
-    def add(self, votes: Floats) -> None:
-        """Count the votes of some queries, which have as times on every pair; shape (n, k, k)."""
-        n, k, _ = votes.shape
-        times = float(votes[0, 0, 1] + votes[0, 1, 0])
-        pairs = n * k * (k - 1) / 2
-        beats = (votes > votes.transpose(0, 2, 1)).astype(np.float64)
-        self.count[0] += (votes * (votes - 1.0)).sum() / 2.0
-        self.of[0] += pairs * times * (times - 1.0) / 2.0
-        if k > 2:
-            # The trace of the cube meets each cycle three times; the square times the matrix each three in
-            # order once, by its first and last.
-            square = beats @ beats
-            cycles = float(np.einsum("nxy,nyx->", square, beats)) / 3.0
-            self.count[1] += cycles
-            self.of[1] += cycles + float(np.einsum("nxy,nxy->", square, beats))
-        # Of three votes all agree exactly as often as two do on average: nothing more is told.
-        if times > 3:
-            self.count[2] += np.count_nonzero(votes == times)
-            self.of[2] += pairs
-
-
-def _balanced(judgments: Judgments, pools: Pools | None) -> Iterator[Floats]:
-    """Yield the votes of queries with as many votes on every pair, without ties, by size and number."""
-    left = _QUERIES
+        return None  # the wins of a choice go with each other, whatever the model
+    found, left = [], _QUERIES
     for block in tournaments(judgments, pools=pools, block_rows=1 << 14):
-        for stack in vote_matrices(block, ties=0.5):
-            k = stack.votes.shape[1]
-            if k < 2 or left <= 0:
+        if left > 0:
+            found.append(_foretold(block, scales, rng, trust))
+            left -= block.n_queries
+    query, worker, surely, agrees = map(np.concatenate, zip(*found, strict=True))
+    if (count := np.unique(query).size) < _FEWEST:
+        return None
+    agreed, foretold = float(agrees.mean()), float(surely.mean())
+    off = agrees - surely - (agreed - foretold)
+    by_query, by_worker, by_both = (
+        _variance_of_sum(np.unique(of, return_inverse=True)[1], off)
+        for of in (query, worker, query * (len(judgments.workers) + 1) + worker)
+    )
+    wide = max(by_query, by_query + by_worker - by_both) ** 0.5 / off.size
+    reach = float(scipy.special.stdtrit(count - 1, 0.5 + _LEVEL / 2.0)) * wide
+    low, high = (agreed - foretold + side * reach for side in (-1.0, 1.0))
+    return Foretold(votes=off.size, agreed=agreed, foretold=foretold, low=low, high=high)
+
+
+def _variance_of_sum(group: Index, off: Floats) -> float:
+    sums = np.bincount(group, weights=off)
+    return float((sums**2).sum()) * sums.size / max(1, sums.size - 1)
+
+
+def _foretold(
+    block: Tournaments, scales: Scales, rng: np.random.Generator, trust: Trust | None
+) -> tuple[Index, Index, Floats, Floats]:
+    """Return the query and the worker of votes, how surely a side is foretold, and 1 where it is chosen."""
+    many = max(1, block.doc.size)
+    pair = np.minimum(block.left, block.right) * many + np.maximum(block.left, block.right)
+    pairs, of, times = np.unique(pair, return_inverse=True, return_counts=True)
+    query, place = block.query[pairs // many].astype(np.int64), np.empty(pairs.size, dtype=np.int64)
+    order = np.lexsort((rng.random(pairs.size), query))
+    place[order] = np.arange(pairs.size) - np.searchsorted(query, query)
+    repeated = np.bincount(query, weights=times > 1, minlength=block.n_queries) > 0
+    fold, ahead = place[of] % _FOLDS, np.zeros((2, of.size))
+    for number in range(_FOLDS):
+        out = fold == number
+        rest, of_left, of_right = _only(block, ~out), block.left[out], block.right[out]
+        ahead[:, out] = _ahead(rest, of_left, of_right, scales, rng, trust)
+    query, worker = query[of], block.worker.astype(np.int64)
+    surely = np.sign(ahead[0]) * ahead[1]
+    if trust is not None:
+        surely *= trust(query + block.first, worker)
+    held = np.flatnonzero(repeated[query] & (ahead[0] != 0.0) & (block.choice != 0))
+    agrees = (np.sign(ahead[0]) == block.choice)[held].astype(np.float64)
+    return query[held] + block.first, worker[held] + 1, 0.5 + surely[held], agrees
+
+
+def _only(block: Tournaments, keep: NDArray[np.bool_]) -> Tournaments:
+    """Return a block with only some of its votes."""
+    columns = ("left", "right", "choice", "strength", "worker", "worth", "click")
+    return replace(
+        block, **{name: each[keep] for name in columns if (each := getattr(block, name)) is not None}
+    )
+
+
+def _ahead(
+    block: Tournaments,
+    left: Index,
+    right: Index,
+    scales: Scales,
+    rng: np.random.Generator,
+    trust: Trust | None,
+) -> Floats:
+    """Return how far the left one is ahead, and by how much more than a half of votes are to prefer it."""
+    # Who is ahead is told without the draws: one that chance puts ahead would be foretold too surely.
+    found, place = np.zeros((2, left.size)), np.zeros(block.doc.size, dtype=np.int64)
+    models = []
+    for lapses in np.unique(scales.lapses).tolist():
+        weight = scales.weight * (scales.lapses == lapses)
+        if weight.sum() > _LIKELY_SHARE:
+            scale = float(np.exp(weight @ np.log(scales.scale) / weight.sum()))
+            models.append((scale, lapses, float(weight.sum())))
+    every = sum(weight for _, _, weight in models)
+    for stack in vote_matrices(block, ties=0.5, cells=1 << 20, trusting=trust):
+        (n, k), at = stack.rows.shape, np.full(block.doc.size, -1)
+        at[stack.rows], place[stack.rows] = np.arange(n)[:, None], np.arange(k)
+        votes = np.flatnonzero(at[left] >= 0)
+        query, x, y = at[left[votes]], place[left[votes]], place[right[votes]]
+        start = None
+        for scale, lapses, weight in models:
+            fit = fit_strengths(stack.votes, scale=scale, start=start, within=ABOUT)
+            start, gap = fit.mean, fit.mean[query, x] - fit.mean[query, y]
+            weight /= every
+            found[0, votes] += weight * gap
+            if by_orders(k, lapses):
+                drawn = draw_chances(stack.votes, scale=scale, lapses=lapses, rng=rng, many=_DRAWN)
+                found[1, votes] += weight * (drawn.mean(axis=0)[query, x, y] - 0.5)
                 continue
-            both = stack.votes + stack.votes.transpose(0, 2, 1)
-            of_pairs = both[:, ~np.eye(k, dtype=bool)]
-            most = of_pairs.max(axis=1)
-            whole = (stack.votes == np.rint(stack.votes)).all(axis=(1, 2))
-            same = whole & (most > 0) & (of_pairs == most[:, None]).all(axis=1)
-            for times in np.unique(most[same]).tolist():
-                some = np.flatnonzero(same & (most == times))[:left]
-                if some.size:
-                    yield stack.votes[some]
-                left -= some.size
-        if left <= 0:
-            break
-
-
-def _redrawn(chances: Floats, trust: float, times: int, rng: np.random.Generator) -> Floats:
-    """Draw as many votes on every pair of new queries of the same crowd."""
-    n, k, _ = chances.shape
-    chances = 0.5 + trust * (chances - 0.5)
-    x, y = np.triu_indices(k, 1)
-    won = rng.binomial(times, chances[:, x, y])
-    votes = np.zeros((n, k, k))
-    votes[:, x, y], votes[:, y, x] = won, times - won
-    return votes
+            covariance, noise = (
+                np.linalg.inv(fit.precision),
+                LapseNoise(error=error_of_scale(scale), lapses=min(lapses, 0.5)),
+            )
+            variance = covariance[query, x, x] + covariance[query, y, y] - 2.0 * covariance[query, x, y]
+            stretch, heed = noise.scale / scale, 1.0 - noise.tossed
+            # The mean of a logistic over a normal distribution (MacKay 1992).
+            gap *= stretch / np.sqrt(1.0 + np.pi / 8.0 * stretch**2 * variance)
+            found[1, votes] += 0.5 * weight * heed * np.tanh(0.5 * gap)
+    return found
 
 
 # Contested votes: a few who vote most, by what the others' votes do not foretell.
@@ -402,9 +395,9 @@ class ConfidenceSummary:
     """Queries where another candidate is more probable to be the best than each that the rule names, by two
     digits: rules count wins, and the probability also weighs what is not known."""
     fits: bool | None
-    """Whether the votes look like those of the model; none where nothing can be checked."""
-    checks: tuple[ModelCheck, ...]
-    """What was checked."""
+    """Whether as many votes agree as were foretold; none where nothing can be checked."""
+    foretold: Foretold | None
+    """How many did, and were."""
     shortcuts: tuple[Shortcut, ...] = ()
     """The workers whose votes follow what is seen without reading; the probabilities are those by the votes
     of the others alone."""
@@ -420,7 +413,8 @@ class ConfidenceSummary:
     @property
     def words(self) -> tuple[str, ...]:
         """How sure the winners are, what that rests on, and where the votes do not fit the model."""
-        doubts = [*self._words_on_shortcuts(), *self._words_on_contested(), *self.doubts]
+        doubts = [*self._words_on_misfit(), *self._words_on_shortcuts(), *self._words_on_contested()]
+        doubts += self.doubts
         if isnan(self.mean):
             return (*doubts, "no query has a winner yet")
         words = [
@@ -439,19 +433,21 @@ class ConfidenceSummary:
                 "votes count by how reliable their workers are: those of "
                 f"{many(self.doubted, 'worker')} less than half as much as those of the best"
             )
-        if self.fits is None:
+        if self.foretold is None:
             words.append(
-                "these votes cannot show whether these probabilities fit: that takes a query with "
+                "these votes cannot show whether these probabilities fit: that takes ten queries with "
                 "two votes on each pair of three candidates; if preferences go in circles, they are too high"
             )
-        unfit = [one for one in self.checks if not one.fits]
-        if unfit:
-            ways = sorted({"too high" if one.too_much_noise else "too low" for one in unfit})
-            words.append(
-                "the votes do not fit the model of these probabilities: "
-                f"{'; '.join(one.words for one in unfit)}; the probabilities may be {' or '.join(ways)}"
-            )
+        elif self.foretold.fits:
+            words.append(self.foretold.words)
         return tuple(words)
+
+    def _words_on_misfit(self) -> list[str]:
+        one = self.foretold
+        if one is None or one.fits:
+            return []
+        way = "high" if one.high < 0.0 else "low"
+        return [f"P(best) is too {way}, as the votes do not fit its model: {one.words}"]
 
     def _words_on_shortcuts(self) -> list[str]:
         if not self.shortcuts:
@@ -507,7 +503,7 @@ class ConfidenceSummary:
 
 
 def summarise_confidence(
-    resolutions: Resolutions, confidence: Confidence, checks: tuple[ModelCheck, ...] = ()
+    resolutions: Resolutions, confidence: Confidence, foretold: Foretold | None = None
 ) -> ConfidenceSummary:
     """Return how sure the winners are; all arguments come from the same judgments and pools."""
     rows = np.flatnonzero(resolutions.winner)
@@ -535,8 +531,8 @@ def summarise_confidence(
         at_80=int((each >= 0.8).sum()),
         alone=int(((count > 0) & (np.diff(resolutions.start) == 1)).sum()),
         outdone=int(outdone.sum()),
-        fits=all(check.fits for check in checks) if checks else None,
-        checks=checks,
+        fits=None if foretold is None else foretold.fits,
+        foretold=foretold,
         doubts=() if confidence.trust is None else confidence.trust.doubts,
     )
 
