@@ -39,12 +39,10 @@ class TwoVotings:
     """
 
     value: float
-    """The mean of Kendall's tau over pairs of leaderboards; NaN where none orders any runs. By redrawn votes
-    it may be below 0: the runs then differ less than the noise of the votes alone makes them, and nothing
-    tells that two leaderboards agree at all."""
+    """The mean of Kendall's tau over pairs of leaderboards; NaN where none orders any runs."""
     low: float
     high: float
-    """The middle ``confidence`` of the taus; of redrawn votes also over what is not known of the signal."""
+    """The middle ``confidence`` of the taus."""
     truth: float = float("nan")
     truth_low: float = float("nan")
     truth_high: float = float("nan")
@@ -63,18 +61,11 @@ class TwoVotings:
     @property
     def doubts(self) -> tuple[str, ...]:
         """What to bear in mind, a sentence each."""
-        words = []
-        if self.rests_on == "prior":
-            words.append(
-                "These votes do not tell how many of them are wrong, so this rests on what crowds "
-                "usually show."
-            )
-        if self.value < 0:
-            words.append(
-                "Below 0: the runs differ less than chance in the votes alone would make them, so "
-                "nothing shows that two rounds of voting agree at all."
-            )
-        return tuple(words)
+        if self.rests_on == "votes":
+            return ()
+        return (
+            "These votes do not tell how many of them are wrong, so this rests on what crowds usually show.",
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

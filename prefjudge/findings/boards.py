@@ -43,13 +43,11 @@ from prefjudge.evaluation.measures.preferences import (
 from prefjudge.evaluation.models import Assessor, Assessors, SetsCompared
 from prefjudge.evaluation.stability import (
     LeftOut,
-    VoteNoise,
     cast_again,
     judged_pools,
     leave_one_out,
-    measure_noise,
     pooled_documents,
-    redrawn_votings,
+    redraw_votings,
     truths_over,
     unpooled_documents,
 )
@@ -143,13 +141,13 @@ class VoteSet:
         checks = (*board.firmness.checks[:-2], *recount(board.scores, votes))
         return replace(board, firmness=replace(board.firmness, checks=checks))
 
-    def noise(
+    def agreement(
         self,
         measures: Sequence[Measure],
         rng: np.random.Generator,
         queries: Collection[str] | None = None,
-    ) -> list[VoteNoise]:
-        """Return, for each measure, what the mean scores owe to the chance of the votes."""
+    ) -> list[TwoVotings]:
+        """Return, for each measure, how well boards of other votes like these agree."""
         likely = self._likely(rng)
         vote = self._voting(likely)
         observed = [self.scores(measure) for measure in measures]
@@ -157,22 +155,18 @@ class VoteSet:
             kept = set(queries)
             keep = np.array([query in kept for query in observed[0].queries], dtype=np.bool_)
             observed = [scores.where(keep) for scores in observed]
-
         decided = observed[0].queries
         truths = likely.draws(rng, decided, truths_over(len(decided)))
 
-        def twice(
-            stream: np.random.Generator, some: Sequence[str]
-        ) -> tuple[list[Scores], list[Scores], list[Scores]]:
+        def twice(stream: np.random.Generator) -> tuple[list[Scores], list[Scores], list[Scores]]:
             drawn = next(truths)
-            asked = likely.among(drawn, some)
             truth, one, other = (
                 [self._scores(measure, labels) for measure in measures]
-                for labels in (self._best(drawn), vote(asked, stream), vote(asked, stream))
+                for labels in (self._best(drawn), vote(drawn, stream), vote(drawn, stream))
             )
             return truth, one, other
 
-        return measure_noise(twice, observed, rng=rng, told=likely.scales.told)
+        return redraw_votings(twice, observed, rng=rng, told=likely.scales.told)
 
     def two_rounds(self, rng: np.random.Generator) -> tuple[SetsCompared, ...]:
         """Return how far two more rounds of voting like this one agree, `ROUNDS` times."""
@@ -417,10 +411,8 @@ class Votings:
             return None
         if queries not in self._found:
             rng = self._inputs.rng("votes")
-            noise = self._votes.noise([*self._measures.values()], rng, queries)
-            self._found[queries] = {
-                name: redrawn_votings(one, rng=rng) for name, one in zip(self._measures, noise, strict=True)
-            }
+            agreed = self._votes.agreement([*self._measures.values()], rng, queries)
+            self._found[queries] = dict(zip(self._measures, agreed, strict=True))
         return self._found[queries][measure]
 
 

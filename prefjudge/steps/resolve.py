@@ -38,7 +38,7 @@ from prefjudge.errors import InputError, StudyError, quoted
 from prefjudge.evaluation.correlation import TwoVotings, kendall_tau
 from prefjudge.evaluation.measures.measures import Measure, score_matrix
 from prefjudge.evaluation.measures.placings import Placed, compared_pairs, place_candidates
-from prefjudge.evaluation.stability import pooled_documents, redrawn_votings
+from prefjudge.evaluation.stability import pooled_documents
 from prefjudge.field.trust import check_gates, unheeded_drops
 from prefjudge.findings.answers import keep_resolved, split_runs
 from prefjudge.findings.boards import VoteSet
@@ -110,8 +110,8 @@ class RunOrder:
         )
         if not cast.labels.queries:
             return None
-        (noise,) = cast.noise([self._measure], rng)
-        return redrawn_votings(noise, rng=rng)
+        (agreed,) = cast.agreement([self._measure], rng)
+        return agreed
 
 
 def run_order(votes: JudgmentInput, runs: Sequence[str | Path], measure: str | None) -> RunOrder | None:

@@ -20,7 +20,6 @@ from prefjudge.evaluation.stability import (
     RankStability,
     bootstrap_ranks,
     compare_votings,
-    redrawn_votings,
     split_queries,
 )
 from prefjudge.findings.boards import VoteSet, vote_sets
@@ -302,8 +301,7 @@ def _shown(
 
 def _redrawn(votes: VoteSet, measures: Sequence[Measure], rng: "np.random.Generator") -> Iterator[Voted]:
     """Say how far the leaderboards of other votings like these agree."""
-    for measure, noise in zip(measures, votes.noise(measures, rng), strict=True):
-        agreed = redrawn_votings(noise, rng=rng)
+    for measure, agreed in zip(measures, votes.agreement(measures, rng), strict=True):
         yield Voted(qrels=votes.name, measure=str(measure), two_votings=agreed)
 
 

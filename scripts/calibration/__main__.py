@@ -26,10 +26,9 @@ held against what all files together say of the same answers: on average the two
 for what chance does to votes on these pairs (+-, from votes drawn anew ``--redraws`` times).
 
 ``--votings`` prints another table: how far two votings of one crowd agree (Kendall's tau of their boards),
-and what is told of that from a single voting: the means over ten crowds, how far
-they are off, and how far they would be, were the noise of the votes known (given); the deviation of one
-study, how many of the crowd's taus lie in the interval (held), and in how many studies the votes tell how
-many are wrong (known); how far a board of the truth agrees with the single voting (truth), and what that
+and what is told of that from a single voting: the means over ten crowds, how far they are off; the deviation
+of one study, how many of the crowd's taus lie in the interval (held), and in how many studies the votes tell
+how many are wrong (known); how far a board of the truth agrees with the single voting (truth), and what that
 tells of it (told). With ``--small`` there are three candidates, eight runs and thirty crowds. With
 ``--asked`` the votes are those that ``--strategies`` ask for, of ten runs; the first of ``--pools`` counts.
 

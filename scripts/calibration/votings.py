@@ -19,8 +19,7 @@ from prefjudge.evaluation.correlation import kendall_tau
 from prefjudge.evaluation.stability import (
     cast_again,
     compare_votings,
-    measure_noise,
-    redrawn_votings,
+    redraw_votings,
     truths_over,
 )
 
@@ -51,11 +50,10 @@ USUAL = Grid(POOL, RUNS, QUERIES, VOTES, ERRORS, STUDIES)
 SMALL = Grid(3, 8, (50,), (1,), (0.2, 0.33, 0.4), 30)
 ASKED = Grid(5, 10, (50, 200), (), (0.2, 0.33), 20)
 """Where a strategy asks: 10 runs; pools of 8 by --pools 8."""
-FORM = "{:>7} {:>9} {:>5} {:<12} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6}"
-Compared = tuple[float, float, float, float, float, float, float, float]
-"""How far votings agree; what one voting tells of that; what it would tell, were its votes' noise known; the
-share of taus in its interval; whether its votes tell how many are wrong; the noise that is found, as a
-share of the true one; how far the truth agrees with the voting; and what the voting tells of that."""
+FORM = "{:>7} {:>9} {:>5} {:<12} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6}"
+Compared = tuple[float, float, float, float, float, float]
+"""How far votings agree; what one voting tells of that; the share of taus in its interval; whether its votes
+tell how many are wrong; how far the truth agrees with the voting; and what the voting tells of that."""
 
 
 class Crowd:
@@ -200,37 +198,22 @@ def _compared(
 ) -> Compared:
     truths = likely.draws(rng, crowd.names, truths_over(len(crowd.names)))
 
-    def by_posterior(one: np.random.Generator, some: Sequence[str]) -> Scored:
+    def twice(one: np.random.Generator) -> Scored:
         drawn = next(truths)
-        asked = likely.among(drawn, some)
-        return [crowd.score_rows(drawn.best)], [again(asked, one)], [again(asked, one)]
+        return [crowd.score_rows(drawn.best)], [again(drawn, one)], [again(drawn, one)]
 
-    votings = [cast(rng) for _ in range(VOTINGS)]
-
-    truth = crowd.score_truth()
-
-    def by_truth(one: np.random.Generator, some: Sequence[str]) -> Scored:
-        first, second = one.choice(VOTINGS, 2, replace=False).tolist()
-        return [truth], [votings[first]], [votings[second]]
-
-    boards = [voting.values.mean(axis=0) for voting in votings]
+    boards = [cast(rng).values.mean(axis=0) for _ in range(VOTINGS)]
     pairs = list(combinations(boards, 2))
-    told, given = (
-        measure_noise(twice, [scores], rng=rng, told=likely.scales.told)[0]
-        for twice in (by_posterior, by_truth)
-    )
-    by_model, known = redrawn_votings(told, rng=rng), redrawn_votings(given, rng=rng)
+    (told,) = redraw_votings(twice, [scores], rng=rng, told=likely.scales.told)
     taus = np.array([kendall_tau(one, other) for one, other in pairs])
-    held = (by_model.low - 1e-9 <= taus) & (taus <= by_model.high + 1e-9)
+    held = (told.low - 1e-9 <= taus) & (taus <= told.high + 1e-9)
     return (
         compare_votings(pairs).value,
-        by_model.value,
-        known.value,
+        told.value,
         float(held.mean()),
         float(likely.scales.told),
-        told.noisy / given.noisy,
-        kendall_tau(truth.values.mean(axis=0), scores.values.mean(axis=0)),
-        by_model.truth,
+        kendall_tau(crowd.score_truth().values.mean(axis=0), scores.values.mean(axis=0)),
+        told.truth,
     )
 
 
@@ -244,11 +227,9 @@ def table(seed: int, grid: Grid = USUAL, strategies: Sequence[str] = ()) -> Iter
         "agree",
         "told",
         "off",
-        "given",
         "sd",
         "held",
         "known",
-        "noise",
         "truth",
         "told",
     )
@@ -263,10 +244,7 @@ def table(seed: int, grid: Grid = USUAL, strategies: Sequence[str] = ()) -> Iter
             found.append(
                 compare(crowd, rng) if isinstance(votes, int) else compare_asked(Asked(crowd, votes), rng)
             )
-        true, told, given, held, known, noise, right, said = np.mean(found, axis=0).tolist()
+        true, told, held, known, right, said = np.mean(found, axis=0).tolist()
         spread = float(np.std([one[0] - one[1] for one in found], ddof=1))
-        figures = (
-            f"{one:.3f}"
-            for one in (true, told, told - true, given - true, spread, held, known, noise, right, said)
-        )
+        figures = (f"{one:.3f}" for one in (true, told, told - true, spread, held, known, right, said))
         yield FORM.format(queries, votes, error, family, *figures)

@@ -17,7 +17,7 @@ from prefjudge.evaluation.measures.measures import Measure, score_lists, score_m
 from prefjudge.evaluation.measures.placings import relabel
 from prefjudge.evaluation.measures.preferences import PreferenceMeasure
 from prefjudge.evaluation.outcomes import outcomes_of_pairs, to_positions
-from prefjudge.evaluation.stability import bootstrap_ranks, compare_votings, measure_noise
+from prefjudge.evaluation.stability import bootstrap_ranks, compare_votings, redraw_votings
 from prefjudge.evaluation.submissions import Rules, audit
 from prefjudge.evaluation.tests import Correction, check_resamples, compare_runs
 from prefjudge.evaluation.winratios import named_count, named_runs, win_ratios
@@ -320,7 +320,7 @@ def test_what_is_just_allowed_is_not_refused() -> None:
     assert len(score_lists(depth=1).lists) == 2
     assert compare(queries(2), test="t") is not None
     assert bootstrap_ranks(queries(30), trials=1, rng=rng()).trials == 1
-    assert len(measure_noise(lambda one, some: ([TWO], [TWO], [TWO]), [TWO], rng=rng())) == 1
+    assert len(redraw_votings(lambda one: ([TWO], [TWO], [TWO]), [TWO], rng=rng())) == 1
     assert len(outcomes_of_pairs(TWO.where(np.arange(3) < 2), [("a", "b")])) == 1
     assert str(PreferenceMeasure.parse("rpref@1")) == "rpref@1"
     assert str(Measure.parse("RR@1")) == "RR@1"

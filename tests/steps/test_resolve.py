@@ -163,9 +163,9 @@ def test_sensitivity_compares_the_order_of_runs(votes: Path, tmp_path: Path) -> 
 
 def test_two_votings_count_votes_as_the_orders_beside_it_do(tmp_path: Path) -> None:
     """A strong vote for a against a weak one for b decides a query only where strengths count."""
-    lines = [(query, choice) for query in range(20) for choice in "ab"]
+    lines = [(0, choice) for choice in "ab"]
     for tag, docs in {"one": "ab", "two": "ba"}.items():
-        ranked = [f"q{query} Q0 {doc} {k} {9 - k} {tag}" for query in range(20) for k, doc in enumerate(docs)]
+        ranked = [f"q0 Q0 {doc} {k} {9 - k} {tag}" for k, doc in enumerate(docs)]
         (tmp_path / f"{tag}.run").write_text("\n".join(ranked) + "\n")
     log = judgments_of(*(f"q{query} a b {choice}" for query, choice in lines))
     votes = JudgmentInput(
@@ -187,8 +187,8 @@ def test_two_votings_count_votes_as_the_orders_beside_it_do(tmp_path: Path) -> N
     )
     assert strong is not None
     assert even is not None
-    assert strong.value > 0.9
-    assert even.value < 0.5, "all queries are tied: other votes give any order"
+    assert strong.pairs == 400, "no voting ties the runs"
+    assert 0 < even.pairs < 200, "half of the votings do"
 
 
 @pytest.mark.parametrize(

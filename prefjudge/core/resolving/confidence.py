@@ -705,15 +705,6 @@ class LikelyPools:
             if (keep := np.flatnonzero(asked[known.queries])).size:
                 yield known.only(keep)
 
-    def among(self, drawn: DrawnPools, some: Collection[str]) -> DrawnPools:
-        """Return only the drawn pools of some queries."""
-        codes = [self._queries[query] for query in some if query in self._queries]
-        stacks = []
-        for stack in drawn.stacks:
-            if (keep := np.flatnonzero(np.isin(stack.queries, codes))).size:
-                stacks.append(Stack(**{name: getattr(stack, name)[keep] for name in stack.__slots__}))
-        return replace(drawn, stacks=tuple(stacks))
-
     def _weigh_runs(self, scale: float, lapses: float) -> Floats:
         """Return how probable each worth of the runs is: by the votes of people, given theirs."""
         logs = np.zeros(_WORTHS.size)
