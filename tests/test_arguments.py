@@ -171,7 +171,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
 RUNS = {"runs": [COLLECTION / "runs" / "lexical.txt", COLLECTION / "runs" / "first-try.txt"]}
 QRELS = {"qrels": COLLECTION / "qrels.txt", "measure": "RR@10"}
 FILES: dict[str, dict[str, object]] = {
-    "agreement": {**RUNS, **QRELS, "splits": 2},
+    "agreement": {**RUNS, **QRELS, "trials": 2},
     "audit": {"leaderboard": "leaderboard.csv"},
     "check": {"files": RUNS["runs"]},
     "compare": {**RUNS, **QRELS},

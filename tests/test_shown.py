@@ -71,7 +71,7 @@ def test_results_are_compared_by_what_they_hold() -> None:
 CALLS: dict[str, Callable[[Path], Any]] = {
     "score": lambda folder: prefjudge.score(runs=RUNS, qrels=QRELS, measure=["RR@10", "AP"]),
     "compare": lambda folder: prefjudge.compare(runs=RUNS, qrels=QRELS),
-    "agreement": lambda folder: prefjudge.agreement(runs=RUNS, qrels=QRELS, splits=3),
+    "agreement": lambda folder: prefjudge.agreement(runs=RUNS, qrels=QRELS, trials=3),
     "stability": lambda folder: prefjudge.stability(runs=RUNS, qrels=QRELS, trials=20),
     "winratio": lambda folder: prefjudge.winratio(runs=RUNS, judgments=folder / "votes.txt", qrels=QRELS),
     "resolve": lambda folder: prefjudge.resolve(

@@ -53,7 +53,7 @@ USUAL = {
     ),
     "winratio": Usual("my-study", "runs judgments against_qrel runs_shown out plot format details json"),
     "stability": Usual("my-study", "runs qrels measure judgments held_out plot out details json"),
-    "agreement": Usual("my-study", "runs qrels measure judgments splits out details json"),
+    "agreement": Usual("my-study", "runs qrels measure judgments trials out details json"),
     "audit": Usual("leaderboard.csv", "runs aliases limit days until out details json"),
     "board": Usual("check .", "base head submitter out format json"),
     "reproduce": Usual(

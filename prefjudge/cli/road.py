@@ -77,13 +77,13 @@ def init(result: "InitResult", *, study: Path, schema: _Schema = False) -> None:
         say(f"{result.study} is a study already; nothing was changed")
 
 
-def try_it(call: "Callable[..., TryResult]", *, open: bool, json: Json = False) -> None:
+def try_it(call: "Callable[..., TryResult]", *, json: Json = False) -> None:
     """Print the link, and at the end whether the person agreed with the labels."""
 
     def ready(link: str, pairs: int, minutes: float) -> None:
         from prefjudge.steps.try_it import has_browser
 
-        where = "your browser opens this link" if open and has_browser() else "open this link in a browser"
+        where = "your browser opens this link" if has_browser() else "open this link in a browser"
         say(f"{many(pairs, 'pair')}, about {many(round(minutes), 'minute')}; {where}:")
         say(f"  {link}")
         if "SSH_CONNECTION" in os.environ:

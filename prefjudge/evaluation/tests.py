@@ -610,7 +610,7 @@ def _resamples(
     if wanted > _MOST_RESAMPLES:
         raise InputError(
             f"{many(pairs, 'pair')} after {correction.value} need some {wanted:,} resamples",
-            "Give the number of resamples to continue, or use the t test.",
+            "Use the t test, or compare fewer runs.",
         )
     return wanted
 

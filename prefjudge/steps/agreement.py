@@ -63,7 +63,7 @@ def agreement(
     judgments: Votes | None = None,
     queries: Texts | None = None,
     order: OrderLike | None = None,
-    splits: Annotated[int, Ge(1)] = 100,
+    trials: Annotated[int, Ge(1)] = 100,
     seed: Annotated[int, Ge(0)] | None = None,
     out: str | Path | None = None,
     **how: Unpack[InputOptions],
@@ -88,7 +88,7 @@ def agreement(
         Look at the queries of this file only.
     order : Order, optional
         What ranks a document higher.
-    splits : int
+    trials : int
         How many times to split.
     seed : int, optional
         The seed of the splits; a study has its own.
@@ -120,7 +120,7 @@ def agreement(
     check_outputs(out, inputs=found.paths, study=found.study, tables=True)
     with found.reading():
         agreements = tuple(
-            split_half(scores, splits=splits, rng=found.rng("agreement"))
+            split_half(scores, splits=trials, rng=found.rng("agreement"))
             for scores in found.matrices(measure)
         )
         made = found.made_from(seed=found.seed_words)

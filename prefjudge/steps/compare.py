@@ -177,7 +177,6 @@ def compare(
     arrivals: bool = False,
     correction: Correction | Literal["none", "bonferroni", "holm"] = Correction.HOLM,
     alpha: Annotated[float, Interval(ge=0, le=1)] = 0.05,
-    resamples: Annotated[int, Ge(1)] | None = None,
     seed: Annotated[int, Ge(0)] | None = None,
     out: str | Path | None = None,
     **how: Unpack[InputOptions],
@@ -223,8 +222,6 @@ def compare(
         How the p-values of several pairs are adjusted.
     alpha : float
         The level of the verdicts.
-    resamples : int, optional
-        How many resamples the permutation test draws.
     seed : int, optional
         The seed of the resamples; a study has its own.
     out : Path, optional
@@ -244,7 +241,6 @@ def compare(
         "--baseline": several(baseline),
         "--sequential": sequential,
         "--test": test,
-        "--resamples": resamples,
         "--correction": Correction(correction) is not Correction.HOLM,
     }
     if arrivals and (other := next((name for name, given in beside.items() if given), None)):
@@ -289,7 +285,6 @@ def compare(
             test=SignificanceTest.SEQUENTIAL if sequential else test and SignificanceTest(test),
             correction=Correction(correction),
             alpha=alpha,
-            resamples=resamples,
         )
         if arrivals and study is None and len(found.runs) > len(files):
             found.note(

@@ -67,7 +67,7 @@ def export(
     out: str | Path,
     *,
     to: ExportName | None = None,
-    worker_ids: bool = False,
+    ids: bool = False,
     collection: Texts | None = None,
     onto: Texts | None = None,
     **how: Unpack[TextOptions],
@@ -88,7 +88,7 @@ def export(
         The file to write.
     to : str, optional
         For which program; a file stays what it is.
-    worker_ids : bool
+    ids : bool
         Write the workers' ids. By default there are pseudonyms, which only the study's secret links to them.
     collection : Path, optional
         The texts that a file's ids stand for; a study has its own.
@@ -129,7 +129,7 @@ def export(
         form = EXPORTS[to]
         if not _has_own_form(path, form):
             check_table_form(path)
-        found, ties, rehearsal = _exported(opened, form, worker_ids=worker_ids)
+        found, ties, rehearsal = _exported(opened, form, worker_ids=ids)
         if texts_there is not None:
             docs = {*found.log.docs, *(found.answers.docs if found.answers else ())}
             texts = read_texts(collection, docs, fields=fields) if collection else found.passages

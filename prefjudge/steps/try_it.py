@@ -73,10 +73,9 @@ def try_it(
     qrels: str | Path | None = None,
     queries: str | Path | None = None,
     collection: str | Path | None = None,
-    open: bool = True,
     ready: Callable[[str, int, float], None] | None = None,
 ) -> TryResult:
-    """Judge a sample of ten minutes in a browser, and see how far you agree with the labels.
+    """Judge a sample of ten minutes in your browser, and see how far you agree with the labels.
 
     Parameters
     ----------
@@ -90,8 +89,6 @@ def try_it(
         The queries and their texts.
     collection : Path, optional
         The texts of the passages.
-    open : bool
-        Open the browser on the first comparison, where there is one.
     ready : callable, optional
         Told the link that signs in, the number of pairs and the minutes that they take.
 
@@ -142,7 +139,7 @@ def try_it(
             link = _accept(address)
             if ready:
                 ready(link, shown, shown * _SECONDS / 60)
-            if open and has_browser():
+            if has_browser():
                 webbrowser.open(link)
             watch = Watch(Study(study), SANDBOX)
             while True:

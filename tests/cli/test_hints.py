@@ -324,7 +324,7 @@ VERBS = (  # each that takes a study on the road, with the least that it asks fo
     "release STUDY --out release --rehearsal", "export STUDY votes.csv --to crowd-kit", "winratio STUDY",
     "stability STUDY", "agreement STUDY",
     "judge STUDY --model m --url http://127.0.0.1:9", "judge STUDY --worth", "pay STUDY", "reject STUDY",
-    "workers STUDY", "store check STUDY", "store backup STUDY copy.db --replace",
+    "workers STUDY", "store check STUDY", "store backup STUDY copy.db",
 )  # fmt: skip
 VOTES = (  # four queries: fewer have no agreement
     "q01 p20 p34 p20 ann\nq01 p20 p34 p20 ben\n"

@@ -118,7 +118,7 @@ def on_files(verb: Printed, folder: Path) -> None:
     verb("score", *TWO, "--leaderboard", folder / "board.csv")
     verb("compare", *FILES, "--baseline", "lexical", "--out", folder / "c.csv")
     verb("stability", *FILES, "--trials", 20, "--judgments", folder / "votes")
-    verb("agreement", *FILES, "--splits", 4)
+    verb("agreement", *FILES, "--trials", 4)
     verb("winratio", *FILES, "--judgments", folder / "pair", "--against-qrel", run, "--examples", 2)
     verb("pool", "--runs", run, *FILES[2:], "--design", "top-against-qrel")
     verb("check", run, COLLECTION / "qrels.txt", folder / "bad", "--qrels", COLLECTION / "qrels.txt")

@@ -29,7 +29,7 @@ VERBS = {
     "score": ("--runs", "PLACE/runs", *BOTH),
     "compare": ("--runs", "PLACE/runs", "--baseline", "PLACE/runs/03.txt", *LABELS, "--measure", "RR@10"),
     "stability": ("--runs", "PLACE/runs", *BOTH, "--trials", "20"),
-    "agreement": ("--runs", "PLACE/runs", *BOTH, "--splits", "5"),
+    "agreement": ("--runs", "PLACE/runs", *BOTH, "--trials", "5"),
     "winratio": ("PLACE/driven", "--runs", "PLACE/runs", "--against-qrel", "first-try", "--runs-shown", "30"),
     "judge": ("PLACE/driven", "--worth"),
     "pool": ("--runs", "PLACE/runs/03.txt", *LABELS_FILE, "--design", "top-against-qrel"),

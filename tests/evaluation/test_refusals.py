@@ -205,7 +205,7 @@ REFUSALS: list[tuple[Callable[[], object], str, str]] = [
     (
         lambda: compare(queries(20, runs=240), test="permutation"),
         "28,680 pairs after holm need some 1,147,198 resamples",
-        "Give the number of resamples to continue, or use the t test.",
+        "Use the t test, or compare fewer runs.",
     ),
     (lambda: bootstrap_ranks(TWO, trials=0, rng=rng()), "0 trials", "Ask for at least one."),
     *(

@@ -84,7 +84,6 @@ def test_a_backup_is_private_whole_and_never_over_a_file_unasked(judged: Path, t
     with pytest.raises(InputError, match="is there already"):
         backup(judged, target)
     assert target.read_bytes() == first
-    backup(judged, target, replace=True)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["backup.db", "study"]
     held = backup(file=tmp_path / "market.db", store=market(judged))
     assert (held.kind, held.ledger["all accounts"]) == ("marketplace", "0.00")

@@ -147,7 +147,7 @@ def test_workers_are_pseudonyms_unless_their_ids_are_asked_for(tmp_path: Path) -
             words = (tmp_path / "plain.json").read_text()
             assert '"ann"' not in words, to
             assert json.dumps(Study(study).opaque("worker", "ann")) in words
-            export(study, tmp_path / "named.json", to=to, worker_ids=True)
+            export(study, tmp_path / "named.json", to=to, ids=True)
             assert '"ann"' in (tmp_path / "named.json").read_text()
 
 

@@ -97,7 +97,7 @@ def test_a_run_is_ranked_once_it_was_judged_and_listed_apart_until_then(
     first = found.not_judged[0]
     assert f"not judged yet: {first.run} ({first.judged} of {queries})" in (tmp_path / "board.md").read_text()
     assert score(driven, runs=RUNS[3:4], write=False).not_judged == found.not_judged, "named or not"
-    assert {run for one in agreement(driven, splits=2).agreements for run in [one.runs]} == {3}
+    assert {run for one in agreement(driven, trials=2).agreements for run in [one.runs]} == {3}
 
     shown = prefjudge("score", driven, "--details").stdout
     listed = shown[shown.index("Not judged yet") :].partition("\n\n\n")[0]

@@ -124,7 +124,7 @@ VERBS = (
     ("winratio", "--out", "OUT/matrix.csv", "--plot", "OUT/matrix.svg"),
     ("compare", "--study", "STUDY", "--out", "OUT/tests.csv"),
     ("stability", "--trials", "20", "--out", "OUT/ranks.md"),
-    ("agreement", "--splits", "4", "--out", "OUT/halves.tex"),
+    ("agreement", "--trials", "4", "--out", "OUT/halves.tex"),
     ("status", "--history"),
     ("workers",),
     ("report", "--out", "OUT/report.html"),

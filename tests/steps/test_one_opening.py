@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from shutil import copytree
 
@@ -49,8 +50,9 @@ READING: dict[str, Verb] = {
     "workers": workers,
 }
 
+NUMBERS = count()
 OTHERS: dict[str, Verb] = {
-    "store backup": lambda study: backup(study, file=folder_of(study).parent / "copy.db", replace=True),
+    "store backup": lambda study: backup(study, file=folder_of(study).parent / f"copy-{next(NUMBERS)}.db"),
     "collect": collect,
     "store check": examine,
     "gold": lambda study: gold(study, accept=True, file=COLLECTION / "gold.tsv"),

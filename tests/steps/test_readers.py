@@ -75,7 +75,7 @@ def test_any_executor_gives_the_same_as_none(votes: Path, tmp_path: Path) -> Non
         lambda **how: score(runs=RUNS, qrels=labels, health=True, **how).health,
         lambda **how: compare(runs=RUNS, qrels=labels, **how).comparisons[0].words,
         lambda **how: [str(one.stability) for one in stability(runs=RUNS, qrels=labels, **how).conditions],
-        lambda **how: agreement(runs=RUNS, qrels=labels, splits=3, **how).agreements,
+        lambda **how: agreement(runs=RUNS, qrels=labels, trials=3, **how).agreements,
         lambda **how: winratio(runs=RUNS, judgments=votes, **how).winratio.pairs,
         lambda **how: check(RUNS, qrels=QRELS, **how),
         lambda **how: audit(tmp_path / "board.csv", runs=RUNS, **how).audit.findings,

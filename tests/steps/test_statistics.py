@@ -294,7 +294,7 @@ def test_measures_of_judged_pairs_are_tested_as_those_of_labels_are(files: Path)
         assert difference == pytest.approx(mean[tested.runs[b]] - mean[tested.runs[a]])
     found = stability(runs=runs, judgments=votes, measure="ppref@10", trials=50)
     assert [one.stability.measure for one in found.conditions] == ["ppref@10"]
-    result = agreement(runs=runs, judgments=votes, measure="ppref@10", splits=20)
+    result = agreement(runs=runs, judgments=votes, measure="ppref@10", trials=20)
     assert {one.measure for one in result.agreements} == {"ppref@10"}
     for verb in (compare, stability, agreement):
         with pytest.raises(InputError, match="ppref@10 is computed from judgments"):
@@ -302,7 +302,7 @@ def test_measures_of_judged_pairs_are_tested_as_those_of_labels_are(files: Path)
 
 
 def test_agreement(files: Path, tmp_path: Path) -> None:
-    words = ("agreement", "--runs", files / "runs" / "*", "--qrels", files / "qrels.txt", "--splits", 20)
+    words = ("agreement", "--runs", files / "runs" / "*", "--qrels", files / "qrels.txt", "--trials", 20)
     (found,) = data(*words)["agreements"]  # type: ignore[misc]
     assert (found["pairs"], found["splits"], found["queries"]) == (3, 20, 40)
     assert len(found["rows"]) == 7
@@ -378,7 +378,7 @@ def test_a_study_brings_its_runs_labels_votes_and_seed(few_judged: Path) -> None
     tested = compare(study=study, baseline="lexical")
     assert [one.significance.qrels for one in tested.comparisons] == ["original", "preference"]
     assert tested.comparisons[0].significance.test == "permutation"
-    assert len(agreement(study, splits=3).agreements) == 2
+    assert len(agreement(study, trials=3).agreements) == 2
 
 
 @pytest.mark.usefixtures("in_full")
@@ -428,7 +428,7 @@ def test_how_runs_are_read_changes_nothing(files: Path, tmp_path: Path) -> None:
     assert np.array_equal(plain.comparisons[0].significance.p, other.comparisons[0].significance.p)
     few = tmp_path / "few.tsv"
     few.write_text("".join(f"q{query}\ttext\n" for query in range(12)))
-    assert agreement(**options, queries=few, splits=2).agreements[0].queries == 12  # type: ignore[arg-type]
+    assert agreement(**options, queries=few, trials=2).agreements[0].queries == 12  # type: ignore[arg-type]
     assert stability(**options, queries=few, trials=9).conditions[0].stability.queries == 12  # type: ignore[arg-type]
     assert compare(**options, queries=few).comparisons[0].significance.queries == 12  # type: ignore[arg-type]
 

@@ -31,6 +31,7 @@ def follow(link: str, folder: Path, temper: Temper = Temper.HONEST) -> None:
 
 
 def tried(folder: Path, temper: Temper, monkeypatch: pytest.MonkeyPatch) -> tuple[TryResult, int, float]:
+    monkeypatch.setattr("webbrowser.open", bool)
     monkeypatch.setitem(_PERSON, "simulated", True)  # whose clock is not the server's
     told: list[tuple[int, float]] = []
 
@@ -38,7 +39,7 @@ def tried(folder: Path, temper: Temper, monkeypatch: pytest.MonkeyPatch) -> tupl
         told.append((pairs, minutes))
         follow(link, folder, temper)
 
-    return try_it(folder, open=False, ready=ready), *told[0]
+    return try_it(folder, ready=ready), *told[0]
 
 
 def test_who_judges_by_the_truth_hears_how_often_the_labels_say_the_same(
@@ -70,7 +71,7 @@ def test_runs_without_a_pair_leave_nothing_behind(tmp_path: Path) -> None:
     alike.write_bytes((COLLECTION / "runs" / "lexical.txt").read_bytes())
     texts = {"queries": COLLECTION / "queries.tsv", "collection": COLLECTION / "collection.tsv"}
     with pytest.raises(StudyError, match="there is no pair to judge"):
-        try_it(tmp_path / "try", runs=[alike], open=False, **texts)  # type: ignore[arg-type]
+        try_it(tmp_path / "try", runs=[alike], **texts)  # type: ignore[arg-type]
     assert not (tmp_path / "try").exists()
 
 

@@ -196,9 +196,6 @@ def plan(
     runs: Runs = (),
     qrels: LabelSets = (),
     reward: Dollars | None = None,
-    pairs_per_hit: int | None = None,
-    gold_per_hit: int | None = None,
-    seconds_per_pair: float | None = None,
     reissued: float | None = None,
     trials: int = 1000,
     seed: Annotated[int, Ge(0)] | None = None,
@@ -242,13 +239,8 @@ def plan(
     qrels : sequence of str
         The label sets of the pilot, each a file or ``NAME=FILE``; the last one counts.
     reward : Decimal, optional
-        The reward of one assignment in dollars; 2.00 by default.
-    pairs_per_hit : int, optional
-        How many pairs a HIT holds; 10 by default.
-    gold_per_hit : int, optional
-        How many gold pairs it holds in addition; 3 by default.
-    seconds_per_pair : float, optional
-        The time of one comparison; 25 by default.
+        The reward of one assignment in dollars; 2.00 by default. What a HIT holds, and how long a pair takes,
+        is in a study's config: 10 pairs and 3 gold pairs of 25 seconds by default.
     reissued : float, optional
         The share of assignments that will miss a gold pair and be issued again; they are paid. By default
         that of honest workers who miss one in four times as many as they err, and the study's own as work
@@ -277,8 +269,7 @@ def plan(
     odd: list[Notice] = []
     needed = find_needed(queries, deviation, opened, runs, qrels, odd)
     wrong = find_wrong_votes(error, opened, maybe(take_judgments, judgments), odd, bad_workers)
-    holds = (pairs_per_hit, gold_per_hit)
-    packing, golds = _packing(opened.config, _amount(reward, "--reward"), holds, seconds_per_pair)
+    packing = _packing(opened.config, _amount(reward, "--reward"))
     rng = generator(opened.study, "plan", seed)
     again = None if reissued is None else _share(reissued, "--reissued")
     studies = likely_studies(
@@ -286,7 +277,9 @@ def plan(
         wrong,
         bad_workers,
         studies_of(histogram, trials),
-        lambda error: opened.draw_reissued(dropped_share(error, golds), rng) if again is None else again,
+        lambda error: (
+            opened.draw_reissued(dropped_share(error, packing.golds_per_hit), rng) if again is None else again
+        ),
         generator(opened.study, "shapes", seed),
     )
     plans = compare_plans(
@@ -367,31 +360,19 @@ def _share(value: float, option: str) -> float:
     return value
 
 
-def _packing(
-    config: "StudyConfig | None",
-    reward: Decimal | None,
-    holds: tuple[int | None, int | None],
-    seconds: float | None,
-) -> tuple[Packing, int]:
-    """Return how comparisons become HITs, and how many gold pairs a HIT hides."""
-    from prefjudge.study.config import DesignConfig, HitConfig, StudyConfig
+def _packing(config: "StudyConfig | None", reward: Decimal | None) -> Packing:
+    """Return how comparisons become HITs."""
+    from prefjudge.study.config import StudyConfig
 
-    design = config.design if config else DesignConfig()
-    paid = reward if reward is not None else (config.hit if config else HitConfig()).reward
-    prices = read_prices(config or StudyConfig(name="plan"))
-    pairs, golds = holds
-    _check(pairs, "--pairs-per-hit", 1, 100)
-    _check(golds, "--gold-per-hit", 0, 20)
-    _check(seconds, "--seconds-per-pair", 0.1, 3600)
-    hidden = design.gold_per_hit if golds is None else golds
-    packing = Packing(
-        pairs_per_hit=pairs or design.pairs_per_hit,
-        passages=(config.hit if config else HitConfig()).passages,
-        golds_per_hit=hidden,
+    config = config or StudyConfig(name="plan")
+    paid, prices = config.hit.reward if reward is None else reward, read_prices(config)
+    return Packing(
+        pairs_per_hit=config.design.pairs_per_hit,
+        passages=config.hit.passages,
+        golds_per_hit=config.design.gold_per_hit,
         price=lambda assignments: prices.submission(paid, assignments),
-        seconds_per_pair=seconds or design.seconds_per_pair,
+        seconds_per_pair=config.design.seconds_per_pair,
     )
-    return packing, hidden
 
 
 def _strategies(names: Sequence[str], sure: float | None) -> tuple[Strategy, ...]:

@@ -79,7 +79,6 @@ def backup(
     file: str | Path | None = None,
     *,
     store: str | None = None,
-    replace: bool = False,
 ) -> BackupResult:
     """Copy a study's store, or the one at a URL, into one file, while servers and verbs use it."""
     if file is None:
@@ -95,11 +94,11 @@ def backup(
             f"Run: pg_dump --format=custom --no-owner --file='{target}' '{_nameless(url)}' (docs/backup.md)",
         )
     found = open_own(opened) if opened else open_store(url)
-    _refuse_existing(target, replace=replace)
+    _refuse_existing(target)
     part = _new_file(target)
     try:
         result = _copy(found, part, target)
-        _name(part, target, replace=replace)
+        _name(part, target)
     finally:
         for name in (part, Path(f"{part}-wal"), Path(f"{part}-shm"), Path(f"{part}-journal")):
             name.unlink(missing_ok=True)
@@ -159,9 +158,9 @@ def _mark(copy: Database, found: Store, taken: str) -> None:
             found.save_setting(db, name, value)
 
 
-def _refuse_existing(target: Path, *, replace: bool) -> None:
-    if target.is_dir() or (target.exists() and not replace):
-        hint = "Name a file in it." if target.is_dir() else "Give another file, or add --replace."
+def _refuse_existing(target: Path) -> None:
+    if target.exists():
+        hint = "Name a file in it." if target.is_dir() else "Give another file, or delete this one first."
         raise InputError(f"{target} is there already", hint)
 
 
@@ -175,18 +174,15 @@ def _new_file(target: Path) -> Path:
     return part
 
 
-def _name(part: Path, target: Path, *, replace: bool) -> None:
-    """Give the finished file its name; without ``replace`` it never replaces a file, not even a later one."""
-    if replace:
+def _name(part: Path, target: Path) -> None:
+    """Give the finished file its name; it never replaces a file, not even a later one."""
+    try:
+        os.link(part, target)
+    except FileExistsError:
+        _refuse_existing(target)
+    except OSError:  # a file system without links
+        _refuse_existing(target)
         part.replace(target)
-    else:
-        try:
-            os.link(part, target)
-        except FileExistsError:
-            _refuse_existing(target, replace=False)
-        except OSError:  # a file system without links
-            _refuse_existing(target, replace=False)
-            part.replace(target)
     sync_folder(target.parent)
 
 

@@ -21,7 +21,7 @@ class StoreAction(StrEnum):
 
 _TAKES = {
     StoreAction.CHECK: ("store",),
-    StoreAction.BACKUP: ("file", "store", "replace"),
+    StoreAction.BACKUP: ("file", "store"),
     StoreAction.RECOVER: ("live", "strategy", "give_up"),
 }
 """What an action takes beside a study."""
@@ -33,7 +33,6 @@ def store(
     file: str | Path | None = None,
     *,
     store: str | None = None,
-    replace: bool = False,
     live: bool = False,
     strategy: str | None = None,
     give_up: bool = False,
@@ -72,8 +71,6 @@ def store(
         With ``backup``: the file to write.
     store : str, optional
         With ``check`` and ``backup``: the URL of a store instead, of a study or a marketplace.
-    replace : bool
-        With ``backup``: replace a file that exists.
     live : bool
         With ``recover``: ask the live target.
     strategy : str, optional
@@ -100,7 +97,7 @@ def store(
         The marketplace failed or cannot be reached.
     """
     action = StoreAction(action)
-    given = {"file": file, "store": store, "replace": replace, "live": live, "strategy": strategy}
+    given = {"file": file, "store": store, "live": live, "strategy": strategy}
     for name, value in {**given, "give_up": give_up}.items():
         if value and name not in _TAKES[action]:
             takes = ", ".join(map(_spelled, _TAKES[action]))
@@ -110,7 +107,7 @@ def store(
     if action is StoreAction.CHECK:
         return examine(study, store=store)
     if action is StoreAction.BACKUP:
-        return backup(study, file, store=store, replace=replace)
+        return backup(study, file, store=store)
     if study is None:
         raise InputError("store recover takes a study", "Run, for instance: prefjudge store recover STUDY")
     return recover(study, live=live, strategy=strategy, give_up=give_up, progress=progress)
