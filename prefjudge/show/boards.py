@@ -477,8 +477,8 @@ def winratio_list(result: WinRatios) -> Table:
             "wins_a": Column("integer", "wins a"),
             "wins_b": Column("integer", "wins b"),
             "ties": Column("integer"),
-            "same": Column("integer", "same top"),
-            "unjudged": Column("integer"),
+            "same": Column("integer", "same top", priority=2),
+            "unjudged": Column("integer", priority=3),
             "ratio": Column(
                 "percent",
                 "a wins",

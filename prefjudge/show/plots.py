@@ -439,8 +439,10 @@ def _draw_panel(axes: "Axes", result: RankStability, runs: Sequence[str]) -> Non
         color = COLORS[number % len(COLORS)]
         if result.share is None or result.expected is None:
             ends = [int(result.low[at]), int(result.high[at])]
-            axes.plot(ends, [number] * 2, "o-", color=color, markersize=3, label=printable(run))
-            axes.set_yticks([])
+            height = [1 - (number + 1) / (len(runs) + 1)] * 2  # of the panel: its scale may be that of shares
+            place = axes.get_xaxis_transform()
+            axes.plot(ends, height, "o-", color=color, markersize=3, label=printable(run), transform=place)
+            axes.tick_params(left=False, labelleft=False)
             continue
         axes.bar(ranks, 100 * result.share[at], width=0.9, color=color, alpha=0.65, label=printable(run))
         axes.axvline(float(result.expected[at]), color=color, linewidth=1.1, linestyle=(0, (4, 2)))

@@ -19,6 +19,7 @@ from prefjudge.show.cells import (
     MISSING,
     NARROWEST,
     Bold,
+    Cell,
     Column,
     Fitted,
     FittedColumn,
@@ -99,8 +100,8 @@ def _typeset(found: re.Match[str]) -> str:
 
 COLUMN, TEXT = 241.1, 506.3
 """How wide a column and the text of a page of a proceedings volume are, in points."""
-_SIZES = (("", 1.0, 6.0), (r"\small", 0.9, 5.0), (r"\footnotesize", 0.8, 4.0), (r"\scriptsize", 0.7, 2.5))
-"""Sizes of type, what they are of the normal one, and the space on each side of a column, in points."""
+_SIZES = (("", 1.0, 6.0), (r"\small", 0.93, 5.0), (r"\footnotesize", 0.86, 4.0), (r"\scriptsize", 0.8, 2.5))
+"""Sizes of type, how wide they are of the normal one, and the space on each side of a column, in points."""
 _NARROW, _WIDE = frozenset(" ijltfrI.,;:!|'()[]-"), frozenset("mwMWNOQGDHKU%@&+=<>−×≤≥±…")
 _BROKEN = 90.0
 """Points that a column of sentences takes at least; its cells are broken into lines."""
@@ -116,11 +117,14 @@ def to_latex(table: Table, column: float = COLUMN, text: float = TEXT) -> str:
     long, kept, left_out = len(table.rows) > LONG, _without_constants(table), list[str]()
     while (fits := _fitting(measured := _measured(kept), column, text, long=long)) is None:
         last = max(kept.columns, key=lambda one: one.priority)
-        if last.priority < 2:
+        if last.priority > 1:
+            left_out.append(last.heading)
+            kept = kept.only({one.name for one in kept.columns} - {last.name})
+        elif any(one.kind == "percent" for one in kept.columns):
+            kept = _in_whole_percent(kept)
+        else:
             fits = len(_SIZES) - 1, text
             break
-        left_out.append(last.heading)
-        kept = kept.only({one.name for one in kept.columns} - {last.name})
     size, room = fits
     name, scale, space = _SIZES[size]
     free = (
@@ -176,6 +180,20 @@ def _without_constants(table: Table) -> Table:
     }
     kept = {column.name for column in table.columns} - same.keys()
     return replace(table.only(kept), notes=(*table.notes, *(["; ".join(same.values())] if same else [])))
+
+
+def _in_whole_percent(table: Table) -> Table:
+    """Return a table whose percentages are whole numbers without a sign."""
+
+    def whole(cell: Cell, column: Column) -> Cell:
+        value = bare(cell)
+        if column.kind != "percent" or not isinstance(value, float) or math.isnan(value):
+            return cell
+        return Bold(round(100 * value)) if isinstance(cell, Bold) else round(100 * value)
+
+    rows = tuple(tuple(map(whole, row, table.columns)) for row in table.rows)
+    columns = (replace(one, kind="integer") if one.kind == "percent" else one for one in table.columns)
+    return replace(table, columns=tuple(columns), rows=rows, notes=(*table.notes, "Shares are in percent."))
 
 
 def _fitting(columns: Measured, column: float, text: float, *, long: bool) -> tuple[int, float] | None:

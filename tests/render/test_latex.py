@@ -37,15 +37,15 @@ def test_a_long_board_goes_over_pages_and_a_short_one_does_not() -> None:
     assert long.count(r"\endhead") == 1
 
 
-def matrix(rows: int) -> Table:
-    columns = (Column(name="run"), *(Column(name=str(n), kind="percent", digits=1) for n in range(12)))
-    return Table(title="t", columns=columns, rows=(("p_bm25rm3_rerank", *[0.625] * 12),) * rows)
+def matrix(rows: int, width: int = 12) -> Table:
+    columns = (Column(name="run"), *(Column(name=str(n), kind="percent", digits=1) for n in range(width)))
+    return Table(title="t", columns=columns, rows=(("p_bm25rm3_rerank", *[0.625] * width),) * rows)
 
 
 def test_a_matrix_is_set_small_and_nothing_after_it() -> None:
-    assert r"\small" in to_latex(matrix(3)).split(r"\begin{tabular}")[0]
+    assert r"\footnotesize" in to_latex(matrix(3)).split(r"\begin{tabular}")[0]
     long = to_latex(matrix(LONG + 1))
-    assert long.splitlines()[2].startswith(r"{\small")
+    assert long.splitlines()[2].startswith(r"{\footnotesize")
     assert long.rstrip().endswith("}")
 
 
@@ -74,4 +74,6 @@ def test_a_real_tex_sets_it() -> None:
         "a tag of 300 letters fits nowhere"
     )
     assert overfull([to_latex(matrix(12)), to_latex(matrix(2 * LONG))], COLUMN, TEXT) == []
+    assert overfull([narrow := to_latex(matrix(17, 17), 345, 345)], 345, 345) == []
+    assert " & 62 & " in narrow, "a share of so many is a whole number"
     assert "Overfull" in overfull([to_latex(matrix(12), column=TEXT)], COLUMN, TEXT)[0], "so it can fail"

@@ -214,7 +214,6 @@ class Material:
             judgments=told.judgments,
             common=common,
             pool=None if duels else told.pool,
-            run_names=[told.against_qrel] if told.against_qrel else [],
             preference=not (duels or told.stage),
             order=told.order,
             seed=told.seed,
