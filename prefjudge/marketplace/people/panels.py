@@ -45,7 +45,6 @@ class Panel:
     """
 
     panel: str
-    key_hash: str
     participant: str = _PROLIFIC[0]
     study: str = "STUDY_ID"
     session: str = _PROLIFIC[1]
@@ -91,8 +90,7 @@ def create(tx: Transaction, name: Any, wanted: Params) -> Panel:
     """
     if not isinstance(name, str) or not name.isidentifier() or len(name) > 100:
         raise invalid("name", "a panel's name must be letters, digits and underscores")
-    fresh = Panel(panel=name, key_hash=_hash(link_key(tx, name, tx.now)), created=tx.now)
-    panel = _changed(tx, fresh, wanted, sure=True)
+    panel = _changed(tx, Panel(panel=name, created=tx.now), wanted, sure=True)
     if not tx.insert("panels", panel, "ON CONFLICT DO NOTHING RETURNING panel"):
         raise invalid("name", f"there is already a panel {name!r}")
     return panel
@@ -137,8 +135,7 @@ def remove(tx: Transaction, name: str) -> None:
 
 
 def view(tx: Transaction, panel: Panel) -> View:
-    """Show a panel to the admin; ``path`` is its link's, None where that was shown once and is not kept."""
-    key = link_key(tx, panel.panel, panel.created)
+    """Show a panel to the admin; ``path`` is its link's."""
     return {
         "panel": panel.panel,
         "participant": panel.participant,
@@ -154,7 +151,7 @@ def view(tx: Transaction, panel: Panel) -> View:
         "requester": panel.requester,
         "closed": panel.closed is not None,
         "created": iso(panel.created),
-        "path": f"/panel/{panel.panel}/{key}" if opens(panel, key) else None,
+        "path": f"/panel/{panel.panel}/{link_key(tx, panel.panel, panel.created)}",
     }
 
 
@@ -188,17 +185,8 @@ def signed_query(tx: Transaction, panel: Panel, participant: str) -> str:
 
 
 def link_key(tx: Transaction, name: str, created: float) -> str:
-    """Return the key in a panel's link: it follows from the store's secret, so that it can be shown again."""
+    """Return the key in a panel's link, which follows from the store's secret."""
     return tx.marketplace.sign("panel link", name, repr(created))
-
-
-def opens(panel: Panel, key: str) -> bool:
-    """Tell whether a key is the panel's."""
-    return panel.key_hash == _hash(key)
-
-
-def _hash(key: str) -> str:
-    return hashlib.sha256(key.encode()).hexdigest()
 
 
 def _changed(tx: Transaction, panel: Panel, wanted: Params, *, sure: bool) -> Panel:
@@ -354,7 +342,7 @@ def arrival(panel: Panel, participant: str, study: str, session: str, *, confirm
 def open_panel(tx: Transaction, name: str, key: str) -> Panel:
     """Return the panel that a link's key opens."""
     panel = tx.get(Panel, "panels", panel=name)
-    if panel is None or not opens(panel, key):
+    if panel is None or not hmac.compare_digest(link_key(tx, name, panel.created).encode(), key.encode()):
         raise bad_link()
     return panel
 

@@ -129,7 +129,7 @@ CREATE TABLE sessions (
     NOT NULL, expires DOUBLE PRECISION NOT NULL, visit BIGINT);
 CREATE INDEX sessions_expires ON sessions (expires);
 CREATE TABLE panels (
-    panel TEXT PRIMARY KEY, key_hash TEXT NOT NULL, participant TEXT NOT NULL, study TEXT NOT NULL,
+    panel TEXT PRIMARY KEY, participant TEXT NOT NULL, study TEXT NOT NULL,
     session TEXT NOT NULL, locale TEXT NOT NULL, completion TEXT NOT NULL, created DOUBLE PRECISION NOT
     NULL, signed BIGINT NOT NULL DEFAULT 0, hits BIGINT NOT NULL DEFAULT 0, reward BIGINT NOT NULL
     DEFAULT 0, confirm BIGINT NOT NULL DEFAULT 0, keys TEXT NOT NULL DEFAULT '', closed DOUBLE
