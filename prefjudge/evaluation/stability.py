@@ -3,7 +3,6 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import exp
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,10 +38,8 @@ class RankStability:
     trials: int
     """How many queries a sample holds and how many samples were drawn."""
     confidence: float
-    """The level of the rank intervals."""
-    interval: Literal["t tests", "bootstrap"]
-    """What they rest on: paired t tests of all pairs with Holm's correction, as the tiers of a leaderboard
-    do, so that all of them hold together; or the middle of the ranks over the trials, as in the paper."""
+    """The level of the rank intervals, which rest on paired t tests of all pairs with Holm's correction, as
+    the tiers of a leaderboard do, so that all of them hold together."""
     runs: tuple[str, ...]
     """In the order of the leaderboard, best first."""
     mean: Column
@@ -73,20 +70,6 @@ def bootstrap_ranks(
     for sums in resampling.bootstrap_sums(grid, drawn, rng, block=block) if drawn else ():
         places.add(sums, len(scores.queries) * grid.slack)
     return places.result(scores, drawn, confidence)
-
-
-def in_the_middle(ranks: RankStability) -> RankStability:
-    """Return the ranks with the paper's intervals: the middle ``confidence`` of the trials."""
-    if ranks.share is None:
-        return ranks
-    reached = np.cumsum(ranks.share, axis=1)
-    outside = (1 - ranks.confidence) / 2
-    return replace(
-        ranks,
-        interval="bootstrap",
-        low=np.argmax(reached > outside + 1e-12, axis=1).astype(np.int64) + 1,
-        high=np.argmax(reached >= 1 - outside - 1e-12, axis=1).astype(np.int64) + 1,
-    )
 
 
 def split_queries(scores: Scores, held_out: Collection[str]) -> tuple[Scores, Scores]:
@@ -158,7 +141,6 @@ class _Places:
             queries=len(scores.queries),
             trials=trials,
             confidence=confidence,
-            interval="t tests",
             runs=runs,
             mean=np.exp(mean) if in_logarithms(scores.measure) else mean,
             share=np.clip(taken / trials, 0.0, 1.0) if trials else None,

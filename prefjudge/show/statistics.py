@@ -514,15 +514,11 @@ def rank_table(part: str, result: RankStability, *, top: int = 5) -> Table:
 
 def _notes(results: Sequence[RankStability]) -> Iterator[str]:
     """Say what the intervals rest on, and the shares; or why there are none."""
-    for interval in dict.fromkeys(result.interval for result in results):
-        level = ", ".join(dict.fromkeys(f"{100 * result.confidence:g} %" for result in results))
-        if interval == "bootstrap":
-            yield f"From and to: the ranks in the middle {level} of the trials, as in the paper."
-        else:
-            yield (
-                f"From and to: the ranks by paired t tests of all pairs with Holm's correction, as `score` "
-                f"has them; at {level} all of them hold."
-            )
+    level = ", ".join(dict.fromkeys(f"{100 * result.confidence:g} %" for result in results))
+    yield (
+        "From and to: the ranks by paired t tests of all pairs with Holm's correction, as `score` has them; "
+        f"at {level} all of them hold."
+    )
     if trials := [result for result in results if result.trials]:
         drawn = ", ".join(dict.fromkeys(many(result.trials, "sample") for result in trials))
         yield (

@@ -63,7 +63,7 @@ class Condition:
             "measure": ranks.measure,
             "qrels": ranks.qrels,
             "part": self.part,
-            **{name: getattr(ranks, name) for name in ("queries", "trials", "confidence", "interval")},
+            **{name: getattr(ranks, name) for name in ("queries", "trials", "confidence")},
             "runs": [dict(zip(names, row, strict=True)) for row in rows],
         }
 

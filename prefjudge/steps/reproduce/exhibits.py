@@ -20,7 +20,7 @@ from prefjudge.evaluation.measures.measures import Measure, score_lists, score_m
 from prefjudge.evaluation.models import Assessor, mix_labels
 from prefjudge.evaluation.outcomes import describe_outcomes
 from prefjudge.evaluation.simulated import SimulatedPaper, Spread, simulate_paper
-from prefjudge.evaluation.stability import SHARES_FROM, RankStability, in_the_middle, pooled_documents
+from prefjudge.evaluation.stability import SHARES_FROM, RankStability, pooled_documents
 from prefjudge.evaluation.winratios import PERFECT, draw_examples, runs_to_show
 from prefjudge.findings.boards import ROUNDS, official_scores
 from prefjudge.reading.labels import write_judgments
@@ -276,8 +276,7 @@ def _all_ranks(of: Material) -> Iterator[Part]:
 
 
 def _conditions_compared(of: Material) -> Iterator[Part]:
-    # with the paper's own intervals, which `stability` does not take for true ones
-    named = of.called([(one.part, in_the_middle(one.stability)) for one in of.stable.conditions])
+    named = of.called([(one.part, one.stability) for one in of.stable.conditions])
     yield partial(plots.plot_conditions, named, of.called(of.stable.shown))
     yield statistics.conditions_table(named)
 

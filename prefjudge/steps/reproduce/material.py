@@ -167,7 +167,6 @@ class Material:
         pools = self.found.pools if study and "--against-qrel" in rest else None
         return bool(
             told.stage
-            or exhibit.make == "conditions-compared"  # it has the intervals of its paper
             or (told.tested and verb == "compare")
             or (study and verb == "pool")
             or ("--judgments" in rest and not (study or told.judgments))
