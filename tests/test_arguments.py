@@ -16,6 +16,7 @@ from prefjudge import step_module
 from prefjudge.errors import InputError, PrefjudgeError, StudyError
 from prefjudge.findings.arguments import checked, full_signature
 from tests.steps.conftest import COLLECTION, pool_demo
+from tests.steps.conftest import once as once  # the fixture
 
 FUNCTIONS = sorted({*prefjudge.__all__} - {"Study", "__version__"})
 

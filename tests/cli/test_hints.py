@@ -23,7 +23,8 @@ from prefjudge.study.people import HELD
 from prefjudge.study.store import Study
 from tests.cli.conftest import Finished, prefjudge
 from tests.steps.conftest import COLLECTION, pool_demo
-from tests.steps.conftest import quick as quick  # the fixture
+from tests.steps.conftest import once as once  # the fixtures
+from tests.steps.conftest import quick as quick
 from tests.steps.test_farming import UNFINISHED
 from tests.steps.test_targets import add_live, live  # noqa: F401 - a fixture
 

@@ -19,6 +19,7 @@ from prefjudge.field.crowd import keep_marketplace_open
 from prefjudge.steps.try_it import _PERSON
 from prefjudge.study.store import MARKETPLACE_FILE, Study
 from tests.steps.conftest import COLLECTION
+from tests.steps.conftest import once as once  # the fixture
 from tests.steps.repositories import TODAY, commit_all, write_submission
 from tests.steps.test_judge import Endpoint
 from tests.steps.test_road import TRUTH

@@ -12,10 +12,8 @@ from prefjudge.reading.texts.collections import read_texts
 from tests.steps.conftest import contents
 
 TOPICS = "<top>\n<num> Number: 1\n<title> a\n</top>\n"
-XML = '<topics><topic number="1"><query>a</query></topic></topics>'
 RUN = "1 Q0 d1 1 9 t\n1 Q0 d2 2 8 t\n"
 TEXTS = "d1\tone\nd2\ttwo\n"
-NUMPY = b"\x93NUMPY\x01\x00v\x00{'descr'"
 BEIR = "query-id\tcorpus-id\tscore\n1\td1\t1\n"
 VOTE = '{"question_id": 1, "model_a": "x", "model_b": "y", "winner": "tie"}\n'
 WRONG = {

@@ -134,8 +134,6 @@ def quick() -> Iterator[None]:
         patch.setattr(stability, "_MOST", 4)
         for room in (material, boards):
             patch.setattr(room, "drawn", _undrawn)
-        for room, name in LONG:
-            patch.setattr(room, name, _once(getattr(room, name)))
         yield
 
 
@@ -143,12 +141,21 @@ LONG = (
     (sureness, "assess_confidence"), (rounds, "assess_confidence"), (confidence, "estimate_scales"),
     (rules, "learn_trust"), (intervals, "gaffke_interval"),
 )  # fmt: skip
+
+
+@pytest.fixture(scope="module", autouse=True)
+def once() -> Iterator[None]:
+    """Verb after verb asks the same of the same votes: let it be computed once, with the same draws."""
+    with pytest.MonkeyPatch.context() as patch:
+        for room, name in LONG:
+            patch.setattr(room, name, _once(getattr(room, name)))
+        yield
+
+
 _known: dict[bytes, bytes] = {}
 
 
 def _once(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Verb after verb asks the same of the same votes: let it be computed once, with the same draws."""
-
     def asked(*given: object, rng: np.random.Generator | None = None, **more: object) -> Any:
         drawing = {} if rng is None else {"rng": rng}
         key = pickle.dumps((function.__qualname__, given, more, rng and rng.bit_generator.state))
