@@ -25,8 +25,8 @@ from prefjudge.show.results import Shown
 from prefjudge.study.assignments import KEPT
 from prefjudge.study.imports import (
     CARRIED_KEYS,
+    AssignmentWork,
     ImportedVote,
-    ImportedWork,
     ImportRecord,
     PairKey,
     add_pairs,
@@ -352,7 +352,7 @@ def _assignments(record: ImportRecord, votes: Votes, rows: Sequence[VoteRow]) ->
 
 def _work(
     votes: Votes, record: ImportRecord, rows: Sequence[VoteRow], assignment: Sequence[str]
-) -> list[ImportedWork]:
+) -> list[AssignmentWork]:
     answered: dict[str, int] = {}
     first: dict[str, VoteRow] = {}
     drops: dict[str, set[str]] = {}
@@ -367,7 +367,7 @@ def _work(
         whole = drops[name]
         verdict = next(iter(whole)) if len(whole) == 1 and "" not in whole else KEPT
         made.append(
-            ImportedWork(
+            AssignmentWork(
                 assignment_id=name,
                 worker_id=row.worker,
                 answered=said.answered if said else answered[name] + right + missed,

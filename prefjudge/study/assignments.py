@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from prefjudge.core.judgments import GoldRecord, Judgments
 from prefjudge.database import Connection, in_list, row_of
-from prefjudge.study.imports import sides_known
+from prefjudge.study.imports import AssignmentWork, sides_known
+from prefjudge.study.imports import StudyJudgment as StudyJudgment
 from prefjudge.study.judgments import COLUMNS, LogColumns, load_golds
 from prefjudge.study.people import STOPPED, UNABLE, UNUSABLE, Judge, dropped
 from prefjudge.study.progress import Remark, save_remarks
@@ -18,44 +19,16 @@ LOST = "lost with its marketplace"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StudyJudgment:
-    """One choice in an assignment: 1 for the left passage, -1 for the right, 0 for a tie.
+class StudyAssignment(AssignmentWork):
+    """One worker's answer to one HIT, checked; ``pays_itself`` is when the crowd pays if nobody decides."""
 
-    Or a win of a choice out of more, of those that were ``shown``: their ids in order, between blanks.
-    """
-
-    pair_id: int
-    query_id: str
-    left_id: str
-    right_id: str
-    choice: int
-    strength: int
-    milliseconds: int
-    shown: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StudyAssignment:
-    """One worker's answer to one HIT, checked.
-
-    ``verdict`` is ``kept``, or says why the data was dropped. ``pays_itself`` is when the crowd pays for it
-    if nobody decides.
-    """
-
-    assignment_id: str
     hit_key: str
-    worker_id: str
     accepted: float | None
     submitted: float | None
     collected: float
     answer: str
     judge: Judge
     layout: int
-    answered: int
-    gold_right: int
-    gold_missed: int
-    seconds: float
-    verdict: str
     judgments: Sequence[StudyJudgment]
     remarks: Sequence[Remark] = ()
     pays_itself: float | None = None

@@ -42,8 +42,11 @@ class ImportRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ImportedWork:
-    """One worker's work in a file; an empty worker is unknown."""
+class AssignmentWork:
+    """What a worker did in an assignment, here or in an imported file; an empty worker is unknown.
+
+    ``verdict`` is ``kept``, or says why the data was dropped.
+    """
 
     assignment_id: str
     worker_id: str
@@ -55,8 +58,11 @@ class ImportedWork:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ImportedVote:
-    """One vote, as the log of judgments takes it; ``vote_id`` is its name in the file's own system."""
+class StudyJudgment:
+    """One choice in an assignment: 1 for the left passage, -1 for the right, 0 for a tie.
+
+    Or a win of a choice out of more, of those that were ``shown``: their ids in order, between blanks.
+    """
 
     pair_id: int
     query_id: str
@@ -65,12 +71,18 @@ class ImportedVote:
     choice: int
     strength: int
     milliseconds: int
+    shown: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportedVote(StudyJudgment):
+    """One vote, as the log of judgments takes it; ``vote_id`` is its name in the file's own system."""
+
     worker_id: str
     judge: str
     phase: str
     assignment_id: str
     vote_id: str | None
-    shown: str
 
 
 def load_imports(db: Connection) -> list[ImportRecord]:
@@ -124,7 +136,7 @@ def load_named_votes(db: Connection, form: str, criterion: str) -> dict[tuple[Pa
 def save_import(
     db: Connection,
     record: ImportRecord,
-    work: Sequence[ImportedWork],
+    work: Sequence[AssignmentWork],
     votes: Iterable[ImportedVote],
     dropped: Mapping[int, str],
 ) -> None:
@@ -159,7 +171,7 @@ def save_import(
 
 
 def _assignments(
-    record: ImportRecord, work: Sequence[ImportedWork]
+    record: ImportRecord, work: Sequence[AssignmentWork]
 ) -> Iterator[Mapping[str, str | int | float]]:
     for one in work:
         of_here = {"hit_key": record.hit_key, "answer": "", "decision": _DECIDED}

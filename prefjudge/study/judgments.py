@@ -16,7 +16,7 @@ from prefjudge.core.judgments import Judgments, one_of_each_choice, select_judgm
 from prefjudge.core.runs import Names, encode
 from prefjudge.core.workers import Turns
 from prefjudge.database import Connection
-from prefjudge.study.imports import sides_known
+from prefjudge.study.imports import AssignmentWork, sides_known
 from prefjudge.study.store import COUNTED, VOTES, WORK, current_target
 
 
@@ -169,21 +169,11 @@ class LoggedJudgment(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LoggedAssignment:
-    """One worker's work on a HIT: how much was answered, gold pairs right and missed, and the verdict.
+class LoggedAssignment(AssignmentWork):
+    """One worker's work on a HIT; ``judge`` says who made its judgments, None where it has none."""
 
-    ``judge`` says who made its judgments; None where it has none.
-    """
-
-    assignment_id: str
     hit_key: str
-    worker_id: str
     judge: str | None
-    answered: int
-    gold_right: int
-    gold_missed: int
-    seconds: float
-    verdict: str
 
 
 def load_judgment_log(db: Connection) -> list[LoggedJudgment]:
@@ -206,10 +196,9 @@ def load_assignment_log(db: Connection) -> list[LoggedAssignment]:
     """Return every assignment at that target, in the order in which they were submitted."""
     return db.records(
         LoggedAssignment,
-        "SELECT a.assignment_id, a.hit_key, a.worker_id, "
-        "(SELECT min(j.judge) FROM judgments j WHERE j.assignment_id = a.assignment_id), "
-        f"a.answered, a.gold_right, a.gold_missed, a.seconds, a.verdict FROM {WORK} WHERE {COUNTED} "
-        "ORDER BY a.submitted, a.assignment_id",
+        "SELECT a.assignment_id, a.worker_id, a.answered, a.gold_right, a.gold_missed, a.seconds, a.verdict, "
+        "a.hit_key, (SELECT min(j.judge) FROM judgments j WHERE j.assignment_id = a.assignment_id) "
+        f"FROM {WORK} WHERE {COUNTED} ORDER BY a.submitted, a.assignment_id",
         target=current_target(db),
     )
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from prefjudge.marketplace.errors import Refusal, View, from_cents
-from prefjudge.marketplace.hits.assignments import UNCONFIRMED, is_paid_in_part
+from prefjudge.marketplace.hits.assignments import UNCONFIRMED, Assignment, is_paid_in_part
 from prefjudge.marketplace.hits.hits import count_open
 from prefjudge.marketplace.people import workers
 from prefjudge.marketplace.people.workers import HAD
@@ -19,22 +19,9 @@ _JOINED = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OwnAssignment:
+class OwnAssignment(Assignment):
     """An assignment with what its worker sees of its HIT; ``name`` is the requester's."""
 
-    assignment_id: str
-    hit_id: str
-    worker_id: str
-    requester_id: str
-    status: str
-    accepted_at: float
-    deadline: float
-    submitted_at: float | None
-    rejected_at: float | None
-    feedback: str | None
-    draft: str | None
-    draft_tab: str | None
-    reward: int
     expected: int | None
     dispute: str | None
     dispute_answer: str | None

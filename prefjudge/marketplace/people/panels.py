@@ -294,17 +294,12 @@ class Arrival:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Visit:
+class Visit(Arrival):
     """One visit; ``outcome`` is set once it has ended for good, and ``paid`` once that was recorded."""
 
     visit: int
-    panel: str
-    participant: str
-    study: str
-    session: str
     worker_id: str
     arrived: float
-    confirmed: int
     outcome: str | None
     ended: float | None
     paid: float | None
@@ -411,7 +406,7 @@ def forget_visits(tx: Transaction, worker_id: str) -> int:
     return len(known)
 
 
-def _mark(tx: Transaction, who: Arrival | Visit) -> str:
+def _mark(tx: Transaction, who: Arrival) -> str:
     """Return what stays of a session in the place of it; nothing where the panel has none.
 
     A session is work for one payment: by its mark the same link does not open it again for a new worker, to
