@@ -331,8 +331,7 @@ class _Reproduction:
             except PrefjudgeError as error:
                 missing = f"{error.message}. {error.hint}" if error.hint else error.message
         found = Reproduced(name=exhibit.name, shows=exhibit.shows, files=tuple(files), missing=missing)
-        shown = exhibit.model_copy(update={"command": command})
-        return found, self._section(shown, made, files, stamp, missing)
+        return found, self._section(exhibit, made, files, stamp, missing, command)
 
     def _write(self, exhibit: Exhibit, made: Sequence[Part], stamp: str) -> list[str]:
         """Write an exhibit's tables as CSV, Markdown and TeX that fits, its figures as SVG and PNG."""
@@ -357,7 +356,13 @@ class _Reproduction:
         return names
 
     def _section(
-        self, exhibit: Exhibit, made: Sequence[Part], files: Sequence[str], stamp: str, missing: str = ""
+        self,
+        exhibit: Exhibit,
+        made: Sequence[Part],
+        files: Sequence[str],
+        stamp: str,
+        missing: str = "",
+        command: str = "",
     ) -> Section:
         """Return the part of the page that shows an exhibit from its files, or says why there are none."""
         shows = exhibit.shows[:1].upper() + exhibit.shows[1:]
@@ -373,7 +378,7 @@ class _Reproduction:
             pictures=tuple(Picture(words=words, svg=svg) for svg in svgs),
             tables=tuple(_printed(exhibit, one, stamp) for one in made if isinstance(one, Table)),
             files=tuple(files),
-            command=exhibit.command,
+            command=command,
         )
 
 
