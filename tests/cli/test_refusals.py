@@ -52,16 +52,10 @@ def test_no_number_is_too_large_in_silence() -> None:
             "Give the folder of a study. Give files by options",
         ),
         ("pool --runs FILE --plot x", "--plot x: the name does not say the form", "End it in .svg or .png."),
-        (
-            "score --runs FILE --qrels QRELS --out x",
-            "x: the name does not say the form",
-            "End it in .csv",
-        ),
     ],
 )
 def test_a_hint_fits_the_verb(tmp_path: Path, words: str, problem: str, hint: str) -> None:
     (tmp_path / "FILE").write_text("q1 Q0 d1 1 2.5 run\n")
-    (tmp_path / "QRELS").write_text("q1 0 d1 1\n")
     done = prefjudge(*words.split(), cwd=tmp_path)
     assert done.returncode == 1
     assert f"error: {problem}" in done.stderr

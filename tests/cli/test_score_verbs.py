@@ -6,27 +6,11 @@ import json
 import re
 from pathlib import Path
 
-import pytest
-
 from tests.cli.conftest import prefjudge
 from tests.steps.conftest import COLLECTION
 
 RUNS = str(COLLECTION / "runs" / "*.txt")
 QRELS = COLLECTION / "qrels.txt"
-
-
-@pytest.fixture
-def judgments(tmp_path: Path) -> Path:
-    path = tmp_path / "judgments.txt"
-    path.write_text("q01 p25 p34 p25\nq01 p25 p34 p34\nq01 p25 p34 p25\nq01 p20 p25 p25\nq01 p34 p20 tie\n")
-    return path
-
-
-def test_winratio_counts_only_the_queries_of_the_file(judgments: Path, tmp_path: Path) -> None:
-    other = tmp_path / "other.tsv"
-    other.write_text("q02\twhat\n")
-    done = prefjudge("winratio", "--runs", RUNS, "--judgments", judgments, "--queries", other, "--json")
-    assert all(pair["wins_a"] == pair["wins_b"] == 0 for pair in json.loads(done.stdout)["pairs"])
 
 
 def test_score_as_csv_is_one_table_of_every_row() -> None:
