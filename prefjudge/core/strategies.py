@@ -149,21 +149,6 @@ class LapseNoise:
         return 0.5 * self.tossed + (1.0 - self.tossed) * chances, strength.argmax(axis=1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MixedNoise:
-    """Some workers choose by chance, and nobody knows which; the others err as ``honest`` has it."""
-
-    honest: Noise
-    """How the votes of the others err."""
-    bad: float
-    """The share of the votes that are cast by chance, from 0 to 1."""
-
-    def draw_chances(self, n: int, k: int, rng: np.random.Generator) -> tuple[Floats, Counts]:
-        """Draw pools of the others' noise; the chances are those of a vote by anybody."""
-        chances, best = self.honest.draw_chances(n, k, rng)
-        return 0.5 * self.bad + (1.0 - self.bad) * chances, best
-
-
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(200)
 # The size of a difference of two strengths is half-normal; beyond ten deviations nothing is left.
 _GAP = 10.0 * 0.5 * (_NODES + 1.0)

@@ -13,7 +13,7 @@ from prefjudge.core.pools import Pools
 from prefjudge.core.resolving.confidence import assess_confidence
 from prefjudge.core.resolving.scales import Scales, prior_scales
 from prefjudge.core.resolving.shapes import average_chances
-from prefjudge.core.strategies import LapseNoise, MixedNoise, Noise, error_of_scale, scale_of_error
+from prefjudge.core.strategies import LapseNoise, Noise, error_of_scale, scale_of_error
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -35,7 +35,8 @@ class Crowd:
     @property
     def noise(self) -> Noise:
         """How a vote errs, whoever casts it."""
-        return MixedNoise(honest=LapseNoise(error=self.error, lapses=self.lapses), bad=self.spam)
+        anybody = self.unnamed()
+        return LapseNoise(error=anybody.error, lapses=min(anybody.lapses, 1.0))
 
     def unnamed(self) -> "Crowd":
         """Return the same crowd where nobody knows who chooses at random: these votes are lapses."""

@@ -268,30 +268,10 @@ def test_a_copy_of_a_run_says_nothing_of_the_deviation() -> None:
             pilot_of(scores_of(none))
 
 
-def test_bad_workers_cost_what_their_votes_add_to_the_wrong_ones() -> None:
-    asked = {"sizes": "4:50", "noise": "constant", "strategy": ["round-robin:3", "sure:70"], "trials": 400}
-    clean, mixed = (plan(error=0.2, bad_workers=bad, **asked) for bad in (0.0, 0.5))  # type: ignore[arg-type]
-    # Half of the votes by chance: .5 x .2 + .5 x .5 of them are wrong.
-    same = plan(error=0.35, **asked)  # type: ignore[arg-type]
-    assert (mixed.error, mixed.bad_workers) == (0.2, 0.5)
-    for bad, wrong in zip(mixed.plans, same.plans, strict=True):
-        assert (bad.chance, bad.judgments) == (wrong.chance, wrong.judgments)
-    # So many votes find the best less often; who asks until it is sure needs more of them.
-    assert mixed.plans[0].chance < clean.plans[0].chance
-    assert mixed.plans[1].judgments > clean.plans[1].judgments
-    assert "50% of the workers choose by chance" in str(mixed.tables()[0].notes[0])
-
-
-@pytest.mark.parametrize("share", [-0.1, 1.0, float("nan")])
-def test_a_share_of_bad_workers_is_a_share(share: float) -> None:
-    with pytest.raises(InputError, match="--bad-workers"):
-        plan(sizes="4:50", bad_workers=share)
-
-
 def test_simulated_studies_have_answers_that_lie_in_any_way() -> None:
     rng, wrong = np.random.default_rng(1), WrongVotes(share=0.33, source="given")
     equal = []
-    for study in likely_studies(NoiseModel.BRADLEY_TERRY, wrong, 0.0, 20, lambda error: 0.0, rng):
+    for study in likely_studies(NoiseModel.BRADLEY_TERRY, wrong, 20, lambda error: 0.0, rng):
         chances, best = study.noise.draw_chances(100, 6, rng)
         of_best = np.abs(chances[np.arange(100), best] - 0.5) < 1e-6
         equal.append((of_best.sum(axis=1) > 1).mean())

@@ -25,7 +25,6 @@ from prefjudge.core.runs import Scores
 from prefjudge.core.strategies import (
     USUAL_ERROR,
     LapseNoise,
-    MixedNoise,
     Noise,
     error_of_scale,
     log_weight_of_golds,
@@ -322,16 +321,11 @@ def find_wrong_votes(
     opened: PlannedStudy,
     judgments: str | Path | None,
     notices: list[Notice],
-    bad_workers: float,
 ) -> WrongVotes:
-    """Return the share of wrong votes, of the workers who are not bad.
+    """Return the share of wrong votes.
 
     ``notices`` receives what is odd about the judgments, such as that they are simulated.
     """
-    if not 0.0 <= bad_workers < 1.0:
-        raise InputError(
-            f"--bad-workers {bad_workers}: not a share", "Give a share from 0 to below 1, such as 0.3."
-        )
     if error is not None:
         if not 0.0 < error < 0.5:
             raise InputError(
@@ -343,18 +337,12 @@ def find_wrong_votes(
     if votes is None or not len(votes):
         source = "assumed: usual for crowds on the best passages of a query"
         return WrongVotes(share=USUAL_ERROR, source=source, scales=prior_scales())
-    if bad_workers:
-        raise InputError(
-            "--bad-workers is for --error: the votes so far are of all workers, bad ones among them",
-            "Leave it out, or give --error: how often the other workers err.",
-        )
     return _estimated(votes, opened, own=judgments is None)
 
 
 def likely_studies(
     kind: NoiseModel,
     wrong: WrongVotes,
-    bad_workers: float,
     count: int,
     reissued: Callable[[float], float],
     rng: np.random.Generator,
@@ -366,8 +354,6 @@ def likely_studies(
         if kind is not NoiseModel.CONSTANT:
             plain = LapseNoise(error=float(np.clip(error, 1e-3, 0.499)))
             noise = ShapedNoise(plain, usual_shapes(rng))
-        if bad_workers:
-            noise = MixedNoise(honest=noise, bad=bad_workers)
         found.append(LikelyStudy(noise=noise, reissued=reissued(error)))
     return found
 

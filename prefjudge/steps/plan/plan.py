@@ -55,8 +55,8 @@ class PlanResult(Shown):
     """The plans compared, and the one that the budget chooses.
 
     ``error`` is the share of wrong votes on a random pair, ``error_source`` says where it is from, and
-    ``errors`` between which bounds it is in nine studies of ten; none where it was given. ``bad_workers`` is
-    the share of workers who choose by chance besides. So many ``studies`` were simulated for each strategy.
+    ``errors`` between which bounds it is in nine studies of ten; none where it was given. So many
+    ``studies`` were simulated for each strategy.
     ``reissued`` is the share of assignments that miss a gold pair, on average. ``committed`` is what the
     study has spent or promised, and ``left`` is the rest of the budget. ``run`` takes the ``strategy`` of a
     plan; the plan's name is shorter. A question shows up to so many ``passages``.
@@ -69,7 +69,6 @@ class PlanResult(Shown):
     error_source: str
     errors: tuple[float, float] | None
     studies: int
-    bad_workers: float
     reissued: float
     plans: tuple[Plan, ...]
     budget: Decimal | None
@@ -85,7 +84,7 @@ class PlanResult(Shown):
         """Return the plans: what each costs, and how often it finds the best."""
         notes = [
             f"{many(self.queries, 'query')}. {self.error:.0%} of the votes on a random pair are wrong "
-            f"({self.error_source}{self._spread()}){self._bad_workers()}. "
+            f"({self.error_source}{self._spread()}). "
             "The only winner of a query need not be its best answer.",
             f"{self.studies} studies were simulated, each with a crowd of its own; {self.reissued:.0%} of "
             "the work misses a gold pair and is issued again. What is found and the cost are averages. 19 of "
@@ -149,7 +148,7 @@ class PlanResult(Shown):
         )
         wrong = (
             f"{self.error:.0%} of the votes on a random pair are wrong ({self.error_source}{self._spread()})"
-            f"{self._bad_workers()}. 19 of 20 simulated studies cost no more than the column “at most” says."
+            ". 19 of 20 simulated studies cost no more than the column “at most” says."
         )
         needed = (needed_words(self.needed),) if self.needed else ()
         return Screen(found=(_finding(self.advised, self), *needed), tables=(table,), sure=(wrong, _EQUALS))
@@ -158,9 +157,6 @@ class PlanResult(Shown):
         if self.errors is None:
             return ""
         return f"; {self.errors[0]:.0%} to {self.errors[1]:.0%} in nine crowds of ten"
-
-    def _bad_workers(self) -> str:
-        return f", and {self.bad_workers:.0%} of the workers choose by chance" if self.bad_workers else ""
 
 
 _EQUALS = (
@@ -185,7 +181,6 @@ def plan(
     *,
     sizes: str | None = None,
     error: float | None = None,
-    bad_workers: float = 0.0,
     noise: NoiseModel | Literal["bradley-terry", "constant"] = NoiseModel.BRADLEY_TERRY,
     judgments: Votes | None = None,
     strategy: Sequence[str] = (),
@@ -212,9 +207,6 @@ def plan(
     error : float, optional
         The share of wrong votes on a random pair. By default it is estimated from the votes, repeats and gold
         pairs so far; without any it is 0.33.
-    bad_workers : float
-        The share of workers who choose by chance, though they pass the gold pairs; ``error`` is that of the
-        others. All votes weigh the same in a plan; ``run --sure`` weighs workers, and needs fewer.
     noise : NoiseModel
         Whether close pairs are harder.
     judgments : Path, optional
@@ -268,14 +260,13 @@ def plan(
     most = opened.config.budget if budget is None and opened.config else _amount(budget, "--budget")
     odd: list[Notice] = []
     needed = find_needed(queries, deviation, opened, runs, qrels, odd)
-    wrong = find_wrong_votes(error, opened, maybe(take_judgments, judgments), odd, bad_workers)
+    wrong = find_wrong_votes(error, opened, maybe(take_judgments, judgments), odd)
     packing = _packing(opened.config, _amount(reward, "--reward"))
     rng = generator(opened.study, "plan", seed)
     again = None if reissued is None else _share(reissued, "--reissued")
     studies = likely_studies(
         noise,
         wrong,
-        bad_workers,
         studies_of(histogram, trials),
         lambda error: (
             opened.draw_reissued(dropped_share(error, packing.golds_per_hit), rng) if again is None else again
@@ -300,7 +291,6 @@ def plan(
         error_source=wrong.source,
         errors=wrong.ends,
         studies=len(studies),
-        bad_workers=bad_workers,
         reissued=sum(study.reissued for study in studies) / len(studies),
         plans=plans,
         budget=most,
