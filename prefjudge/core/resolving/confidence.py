@@ -240,10 +240,12 @@ def _foretold(
     place[order] = np.arange(pairs.size) - np.searchsorted(query, query)
     repeated = np.bincount(query, weights=times > 1, minlength=block.n_queries) > 0
     fold, ahead = place[of] % _FOLDS, np.zeros((2, of.size))
+    names = ("left", "right", "choice", "strength", "worker", "worth", "click")
+    columns = {name: getattr(block, name) for name in names}
     for number in range(_FOLDS):
         out = fold == number
-        rest, of_left, of_right = _only(block, ~out), block.left[out], block.right[out]
-        ahead[:, out] = _ahead(rest, of_left, of_right, scales, rng, trust)
+        rest = replace(block, **{name: each[~out] for name, each in columns.items() if each is not None})
+        ahead[:, out] = _ahead(rest, block.left[out], block.right[out], scales, rng, trust)
     query, worker = query[of], block.worker.astype(np.int64)
     surely = np.sign(ahead[0]) * ahead[1]
     if trust is not None:
@@ -251,14 +253,6 @@ def _foretold(
     held = np.flatnonzero(repeated[query] & (ahead[0] != 0.0) & (block.choice != 0))
     agrees = (np.sign(ahead[0]) == block.choice)[held].astype(np.float64)
     return query[held] + block.first, worker[held] + 1, 0.5 + surely[held], agrees
-
-
-def _only(block: Tournaments, keep: NDArray[np.bool_]) -> Tournaments:
-    """Return a block with only some of its votes."""
-    columns = ("left", "right", "choice", "strength", "worker", "worth", "click")
-    return replace(
-        block, **{name: each[keep] for name in columns if (each := getattr(block, name)) is not None}
-    )
 
 
 def _ahead(
@@ -670,7 +664,7 @@ class LikelyPools:
             for side in (judgments.left, judgments.right)
         )
         self._queries = {query: code for code, query in enumerate(documents.queries)}
-        self._known = _known(judgments, self.left, self.right, documents, places)
+        self._known = _known(judgments, documents, places)
         self._sample = _sampled(self._known)
         told = sum(float(known.told.sum()) for known in self._known)
         square = sum(float((known.told * known.lead**2).sum()) for known in self._known)
@@ -728,42 +722,29 @@ def _drawn_at(below: float, weight: Floats) -> int:
     return min(int(np.searchsorted(np.cumsum(weight), below, side="right")), weight.size - 1)
 
 
-def _known(
-    judgments: Judgments, left: Index, right: Index, documents: Qrels, places: NDArray[np.integer]
-) -> list[_Known]:
+def _known(judgments: Judgments, documents: Qrels, places: NDArray[np.integer]) -> list[_Known]:
     """Return what is known of the pools of each size."""
-    sizes = np.bincount(documents.query, minlength=len(documents.queries))
-    first = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-    place = np.arange(documents.query.size) - first[documents.query]
-    shown = np.flatnonzero((left >= 0) & (right >= 0) & (left != right))
-    x, y, choice = left[shown], right[shown], judgments.choice[shown]
-    worth = np.ones(shown.size) if judgments.worth is None else judgments.worth[shown]
-    found = []
-    for size in np.unique(sizes[sizes > 0]).tolist():
-        queries = np.flatnonzero(sizes == size)
-        slot = np.full(sizes.size, -1)
-        slot[queries] = np.arange(queries.size)
-        pool = slot[documents.query[x]]
-        votes = np.zeros((queries.size, size, size))
-        of = pool >= 0
-        np.add.at(votes, (pool[of], place[x[of]], place[y[of]]), (0.5 + 0.5 * choice[of]) * worth[of])
-        np.add.at(votes, (pool[of], place[y[of]], place[x[of]]), (0.5 - 0.5 * choice[of]) * worth[of])
-        rows = first[queries][:, None] + np.arange(size)
-        above = np.zeros_like(votes)
-        for run in places:
-            at = run[rows]
-            above += at[:, :, None] < at[:, None, :]
-        both = above + above.transpose(0, 2, 1)
-        found.append(
-            _Known(
-                queries=queries,
-                rows=rows,
-                votes=votes,
-                told=both / max(1, len(places)),
-                # Half a run more for either: no odds are infinite.
-                lead=np.log((above + 0.5) / (both - above + 0.5)),
+    pools = Pools(queries=documents.queries, docs=documents.docs, query=documents.query, doc=documents.doc)
+    order, found = np.lexsort((documents.doc, documents.query)), []
+    for block in tournaments(judgments, pools=pools):
+        first = int(np.searchsorted(documents.query, block.first))
+        for stack in vote_matrices(block, ties=0.5):
+            rows = order[stack.rows + first]
+            above = np.zeros_like(stack.votes)
+            for run in places:
+                at = run[rows]
+                above += at[:, :, None] < at[:, None, :]
+            both = above + above.transpose(0, 2, 1)
+            found.append(
+                _Known(
+                    queries=stack.queries + block.first,
+                    rows=rows,
+                    votes=stack.votes,
+                    told=both / max(1, len(places)),
+                    # Half a run more for either: no odds are infinite.
+                    lead=np.log((above + 0.5) / (both - above + 0.5)),
+                )
             )
-        )
     return found
 
 
