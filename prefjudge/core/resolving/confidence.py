@@ -177,7 +177,7 @@ class Foretold:
         """What was seen, and what was to be expected."""
         return (
             f"of {many(self.votes, 'vote')} {self.agreed:.0%} agreed with what the votes on other pairs say, "
-            f"{self.foretold:.0%} were foretold"
+            f"{self.foretold:.0%} were foretold ({100 * self.low:+.1f} to {100 * self.high:+.1f} points off)"
         )
 
 
