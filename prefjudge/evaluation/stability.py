@@ -23,6 +23,7 @@ from prefjudge.evaluation.measures.placings import Floats, relabel
 from prefjudge.evaluation.tests import reach_of, sequential_p, sequential_test
 from prefjudge.words import many
 
+_CONFIDENCE = 0.95
 SHARES_FROM = 30
 """The fewest queries whose samples tell a share of a rank: of fewer they are too much like each other."""
 
@@ -58,18 +59,17 @@ def bootstrap_ranks(
     scores: Scores,
     *,
     trials: int = 1000,
-    confidence: float = 0.95,
     rng: np.random.Generator,
     block: int = BLOCK,
 ) -> RankStability:
     """Rank the runs on samples of the queries, as many as there are, drawn with replacement."""
-    _check(trials, confidence, scores)
+    _check(trials, scores)
     grid = to_grid(scores.values)
     places = _Places(scores)
     drawn = trials if len(scores.queries) >= SHARES_FROM else 0
     for sums in resampling.bootstrap_sums(grid, drawn, rng, block=block) if drawn else ():
         places.add(sums, len(scores.queries) * grid.slack)
-    return places.result(scores, drawn, confidence)
+    return places.result(scores, drawn)
 
 
 def split_queries(scores: Scores, held_out: Collection[str]) -> tuple[Scores, Scores]:
@@ -80,11 +80,9 @@ def split_queries(scores: Scores, held_out: Collection[str]) -> tuple[Scores, Sc
     return scores.where(~private), scores.where(private)
 
 
-def _check(trials: int, confidence: float, scores: Scores) -> None:
+def _check(trials: int, scores: Scores) -> None:
     if trials < 1:
         raise InputError(many(trials, "trial"), "Ask for at least one.")
-    if not 0 < confidence < 1:
-        raise InputError(f"confidence is {confidence:g}", "Give a share between 0 and 1, such as 0.95.")
     if not scores.runs or len(scores.queries) < 2:
         raise InputError(
             f"{many(len(scores.runs), 'run')} and {many(len(scores.queries), 'judged query')} "
@@ -131,16 +129,16 @@ class _Places:
         middle = first + (width + 1) / 2
         self.ranks += np.bincount(down.ravel(), weights=middle.ravel(), minlength=runs)
 
-    def result(self, scores: Scores, trials: int, confidence: float) -> RankStability:
+    def result(self, scores: Scores, trials: int) -> RankStability:
         taken = self.alone + np.cumsum(self.tied, axis=1)[:, :-1]
-        firm = {one.run: one for one in rank_intervals(scores, alpha=round(1 - confidence, 12))}
+        firm = {one.run: one for one in rank_intervals(scores)}
         runs, mean = tuple(scores.runs[run] for run in self.order), self.mean[self.order]
         return RankStability(
             measure=scores.measure,
             qrels=scores.qrels,
             queries=len(scores.queries),
             trials=trials,
-            confidence=confidence,
+            confidence=_CONFIDENCE,
             runs=runs,
             mean=np.exp(mean) if in_logarithms(scores.measure) else mean,
             share=np.clip(taken / trials, 0.0, 1.0) if trials else None,
@@ -210,7 +208,6 @@ def redraw_votings(
     observed: Sequence[Scores],
     *,
     rng: np.random.Generator,
-    confidence: float = 0.95,
     told: bool = True,
 ) -> list[TwoVotings]:
     """Return how well boards of other votings like this one agree, and this one with the truth, by measure.
@@ -225,14 +222,11 @@ def redraw_votings(
         for number, three in enumerate(zip(*rescore(stream), strict=True)):
             drawn[number].append(np.stack([_over(observed[number], one) for one in three]))
     return [
-        _agreed(scores, np.stack(every), rng, confidence, told)
-        for scores, every in zip(observed, drawn, strict=True)
+        _agreed(scores, np.stack(every), rng, told) for scores, every in zip(observed, drawn, strict=True)
     ]
 
 
-def _agreed(
-    scores: Scores, drawn: NDArray[np.float64], rng: np.random.Generator, confidence: float, told: bool
-) -> TwoVotings:
+def _agreed(scores: Scores, drawn: NDArray[np.float64], rng: np.random.Generator, told: bool) -> TwoVotings:
     # ``drawn`` has the shape (truths, 3, queries, runs).
     truths, _, queries, runs = drawn.shape
     boards = np.zeros((_PAIRS, 3, runs))
@@ -242,7 +236,7 @@ def _agreed(
     true, one, other = np.round(direction(scores.measure) * boards / max(1, queries), 9).transpose(1, 0, 2)
     here = np.round(direction(scores.measure) * scores.values.mean(axis=0), 9)
     again, right = (
-        compare_votings(list(zip(a, b, strict=True)), confidence=confidence)
+        compare_votings(list(zip(a, b, strict=True)))
         for a, b in ((one, other), (true, np.tile(here, (_PAIRS, 1))))
     )
     return replace(
@@ -268,19 +262,16 @@ def _over(scores: Scores, drawn: Scores) -> Matrix:
     return np.where(rows[:, None] >= 0, drawn.values[rows], scores.values)
 
 
-def compare_votings(pairs: Sequence[tuple[Column, Column]], *, confidence: float = 0.95) -> TwoVotings:
+def compare_votings(pairs: Sequence[tuple[Column, Column]]) -> TwoVotings:
     """Summarise Kendall's tau over pairs of boards, mean scores of the same runs by independent votes."""
-    # `low` and `high` enclose `confidence` of the distribution.
-    if not 0 < confidence < 1:
-        raise InputError(f"confidence is {confidence:g}", "Give a share between 0 and 1, such as 0.95.")
     taus = np.array([kendall_tau(one, other) for one, other in pairs])
     taus = taus[np.isfinite(taus)]
     value = low = high = float("nan")
     if taus.size:
         value = float(taus.mean())
-        low, high = np.quantile(taus, [0.5 - confidence / 2, 0.5 + confidence / 2]).tolist()
+        low, high = np.quantile(taus, [0.5 - _CONFIDENCE / 2, 0.5 + _CONFIDENCE / 2]).tolist()
     return TwoVotings(
-        value=value, low=low, high=high, by="sets of judgments", pairs=int(taus.size), confidence=confidence
+        value=value, low=low, high=high, by="sets of judgments", pairs=int(taus.size), confidence=_CONFIDENCE
     )
 
 

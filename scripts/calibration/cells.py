@@ -35,8 +35,7 @@ class Crowd:
     @property
     def noise(self) -> Noise:
         """How a vote errs, whoever casts it."""
-        anybody = self.unnamed()
-        return LapseNoise(error=anybody.error, lapses=min(anybody.lapses, 1.0))
+        return LapseNoise(error=self.unnamed().error, lapses=min(self.unnamed().lapses, 1.0))
 
     def unnamed(self) -> "Crowd":
         """Return the same crowd where nobody knows who chooses at random: these votes are lapses."""

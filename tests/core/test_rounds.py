@@ -67,12 +67,6 @@ def test_a_study_of_many_blocks_is_asked_as_a_small_one_is(monkeypatch: pytest.M
     assert leaders(found, pools) == {"first": "b", "then": "ab", "last": "d"}
 
 
-def test_settled_queries_get_no_more_votes() -> None:
-    pools = pools_of({"q": "ab", "p": "ab"})
-    found = next_round(judgments_of(), pools, RoundRobin(1), settled=np.array([True, False]))
-    assert asked(found) == {("p", "a", "b", 1)}
-
-
 def arrivals() -> Pools:
     pools = pools_of({"q": "abxy", "p": "ax", "new": "ab"})
     rows = np.arange(8, dtype=np.int32)

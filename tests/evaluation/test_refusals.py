@@ -17,7 +17,7 @@ from prefjudge.evaluation.measures.measures import Measure, score_lists, score_m
 from prefjudge.evaluation.measures.placings import relabel
 from prefjudge.evaluation.measures.preferences import PreferenceMeasure
 from prefjudge.evaluation.outcomes import outcomes_of_pairs, to_positions
-from prefjudge.evaluation.stability import bootstrap_ranks, compare_votings, redraw_votings
+from prefjudge.evaluation.stability import bootstrap_ranks, redraw_votings
 from prefjudge.evaluation.submissions import Rules, audit
 from prefjudge.evaluation.tests import Correction, check_resamples, compare_runs
 from prefjudge.evaluation.winratios import named_count, named_runs, win_ratios
@@ -208,14 +208,6 @@ REFUSALS: list[tuple[Callable[[], object], str, str]] = [
         "Use the t test, or compare fewer runs.",
     ),
     (lambda: bootstrap_ranks(TWO, trials=0, rng=rng()), "0 trials", "Ask for at least one."),
-    *(
-        (
-            lambda level=level: bootstrap_ranks(TWO, confidence=level, rng=rng()),
-            f"confidence is {level:g}",
-            "Give a share between 0 and 1, such as 0.95.",
-        )
-        for level in (0.0, 1.0)
-    ),
     (
         lambda: bootstrap_ranks(ONE_QUERY, rng=rng()),
         "2 runs and 1 judged query under q",
@@ -225,11 +217,6 @@ REFUSALS: list[tuple[Callable[[], object], str, str]] = [
         lambda: bootstrap_ranks(replace(TWO, runs=(), values=np.zeros((3, 0))), rng=rng()),
         "0 runs and 3 judged queries under q",
         "To ask for ranks under other queries takes a run and at least two queries.",
-    ),
-    (
-        lambda: compare_votings([], confidence=1.0),
-        "confidence is 1",
-        "Give a share between 0 and 1, such as 0.95.",
     ),
     (lambda: named_runs(BOTH, ["r", "t"]), "there is no run 't' to show", "Choose one of: r, s."),
     (lambda: named_count("all"), "'all' is not a way to count", "Choose majority or votes."),

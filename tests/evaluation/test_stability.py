@@ -28,11 +28,11 @@ def told(ranks: RankStability) -> tuple[np.ndarray, np.ndarray]:
     return ranks.share, ranks.expected
 
 
-@pytest.mark.parametrize(("queries", "confidence"), [(3, 0.95), (8, 0.9), (40, 0.95), (200, 0.99)])
-def test_rank_intervals_are_those_of_the_leaderboard(queries: int, confidence: float) -> None:
+@pytest.mark.parametrize("queries", [3, 8, 40, 200])
+def test_rank_intervals_are_those_of_the_leaderboard(queries: int) -> None:
     scores = scores_of(noisy(8, queries=queries))
-    ranks = bootstrap_ranks(scores, trials=50, confidence=confidence, rng=np.random.default_rng(0))
-    found = rank_intervals(scores, alpha=round(1 - confidence, 12))
+    ranks = bootstrap_ranks(scores, trials=50, rng=np.random.default_rng(0))
+    found = rank_intervals(scores)
     firm = {one.run: (one.highest, one.lowest) for one in found}
     assert [firm[run] for run in ranks.runs] == list(zip(ranks.low, ranks.high, strict=True))
 

@@ -540,7 +540,7 @@ def choose_plan(plans: Sequence[Plan], budget: Decimal) -> Plan | None:
 
 # Power: what a number of judged pairs can show, before they are paid for.
 
-_SIZES = (50, 100, 200, 500, 1000, 2000, 5000, 10_000)
+_SIZES, _FOUND = (50, 100, 200, 500, 1000, 2000, 5000, 10_000), 0.8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -556,7 +556,7 @@ class Power:
     ratio: float | None
     """``wins`` as a share of the pairs."""
     detectable: float | None
-    """The true win ratio that such a study finds significant with the chance asked for."""
+    """The true win ratio that such a study finds significant four times in five."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -628,10 +628,10 @@ def _power_of_t(queries: int, effect: float, alpha: float) -> float:
     return 1.0 - float(scipy.special.nctdtr(queries - 1, moved, critical))
 
 
-def powers(available: int, judged: int, *, alpha: float = 0.05, chance: float = 0.8) -> tuple[Power, ...]:
+def powers(available: int, judged: int) -> tuple[Power, ...]:
     """Return what round numbers of pairs up to all that are available can show."""
     sizes = [size for size in _SIZES if size < available] + ([available] if available else [])
-    return tuple(_power(size, ceil(size * judged / available), alpha, chance) for size in sizes)
+    return tuple(_power(size, ceil(size * judged / available)) for size in sizes)
 
 
 def power(pairs: int, wins: int, ratio: float) -> float:
@@ -650,14 +650,14 @@ def wins_needed(pairs: int, alpha: float = 0.05) -> int | None:
     return wins if wins <= pairs else None
 
 
-def _power(pairs: int, sample: int, alpha: float, chance: float) -> Power:
-    wins = wins_needed(pairs, alpha)
+def _power(pairs: int, sample: int) -> Power:
+    wins = wins_needed(pairs)
     if wins is None:
         return Power(pairs=pairs, sample=sample, wins=None, ratio=None, detectable=None)
     low, high = 0.5, 1.0
     for _ in range(40):  # the power grows with the ratio
         middle = (low + high) / 2
-        low, high = (low, middle) if power(pairs, wins, middle) >= chance else (middle, high)
+        low, high = (low, middle) if power(pairs, wins, middle) >= _FOUND else (middle, high)
     return Power(pairs=pairs, sample=sample, wins=wins, ratio=wins / pairs, detectable=high)
 
 

@@ -184,7 +184,6 @@ def next_round(
     strategy: Strategy,
     *,
     best_known: Qrels | None = None,
-    settled: Flags | None = None,
     most: int | None = None,
     gains: RunGains | None = None,
 ) -> Round:
@@ -194,9 +193,9 @@ def next_round(
     for but not collected yet are asked for again: collect first.
 
     The answers that are ``best_known`` come first in the order of candidates, so that challengers meet them.
-    Queries that are ``settled``, shape (n_queries,), get no more votes. There are ``most`` votes to hand out:
-    where a strategy wants more, those go first that raise the expected number of right winners most, whatever
-    the query; this needs P(best), as `Sure` does. With ``gains`` votes go where they tell runs apart most.
+    There are ``most`` votes to hand out: where a strategy wants more, those go first that raise the expected
+    number of right winners most, whatever the query; this needs P(best), as `Sure` does. With ``gains`` votes
+    go where they tell runs apart most.
     """
     rank = _ranks(pools, best_known)
     found = _confidence(judgments, pools, strategy)
@@ -236,9 +235,8 @@ def next_round(
                 leaders[rows], asked = one.leaders(played), one.ask(shown / 2.0)
                 value = np.zeros(len(rows))
             codes = (stack.queries[asked.pool] + block.first).astype(np.int32)
-            kept = np.ones(codes.size, dtype=bool) if settled is None else ~settled[codes]
             x, y = rows[asked.pool, asked.x], rows[asked.pool, asked.y]
-            parts.append((codes[kept], x[kept], y[kept], asked.votes[kept], value[asked.pool][kept]))
+            parts.append((codes, x, y, asked.votes, value[asked.pool]))
     query, x, y, votes, values = map(np.concatenate, zip(*parts, strict=True))
     if aim is not None and isinstance(strategy, Sure):
         most = in_turn(votes, values, most, math.ceil(strategy.share * len(judgments)))
