@@ -15,6 +15,7 @@ from prefjudge.core.judgments import kin_among
 from prefjudge.core.pools import Pools, top_pairs
 from prefjudge.core.resolving.resolutions import PREFERENCE_NAME
 from prefjudge.core.runs import restrict
+from prefjudge.errors import InputError
 from prefjudge.evaluation.correlation import RankCorrelation
 from prefjudge.evaluation.measures.measures import Measure, score_lists, score_matrix
 from prefjudge.evaluation.models import Assessor, mix_labels
@@ -30,7 +31,7 @@ from prefjudge.show.studies import result_lists_table
 from prefjudge.steps.agreement import agreement
 from prefjudge.steps.audit import AuditResult, audit
 from prefjudge.steps.reproduce.material import MEASURES, MOST_SHOWN, Material
-from prefjudge.steps.reproduce.papers import CannotMakeError, Exhibit
+from prefjudge.steps.reproduce.papers import Exhibit
 from prefjudge.steps.winratio import with_texts
 from prefjudge.study.store import generator
 from prefjudge.words import Rehearsal, many
@@ -59,7 +60,7 @@ def _shares(of: Material) -> Iterator[Part]:
 def _examples(of: Material) -> Iterator[Part]:
     drawn = draw_examples(of.votes, of.heads, of.original, of.run, rng=of.found.rng("examples"))
     if not drawn:
-        raise CannotMakeError(
+        raise InputError(
             "no pair of the run's top passage and the qrel is decided", "Have them judged first."
         )
     yield boards.examples_table(found := with_texts(drawn, of.found.study))
@@ -78,9 +79,7 @@ def _sizes(pools: Pools) -> Iterator[Part]:
     sizes = pools.histogram
     queries, ordered = sum(sizes.values()), [*Counter(sizes).elements()]
     if not queries:
-        raise CannotMakeError(
-            "no query of the qrels is in the runs", "Check that they are of one collection."
-        )
+        raise InputError("no query of the qrels is in the runs", "Check that they are of one collection.")
     pairs = sum(size * (size - 1) // 2 for size in ordered)
     yield (
         f"{many(queries, 'query')}; {sizes.get(1, 0):,} have a pool of one. The mean size is "
@@ -261,7 +260,7 @@ def _drawn(of: Material, least: int = 1) -> list[tuple[str, RankStability]]:
     told = of.called([(one.part, one.stability) for one in of.stable.conditions])
     drawn = [one for one in told if one[1].share is not None]
     if len(drawn) < least:
-        raise CannotMakeError(
+        raise InputError(
             f"it takes {many(least, 'condition')}, and samples of fewer than {SHARES_FROM} queries tell no "
             "share of a rank",
             "Give more queries; a second --qrels NAME=FILE or held-out queries are a further condition.",
@@ -380,7 +379,7 @@ def _mixed(of: Material) -> Iterator[Part]:
     ]
     if not rows:
         what = "it takes four queries with best answers of both, and two runs whose scores differ"
-        raise CannotMakeError(what, "Have more judged.")
+        raise InputError(what, "Have more judged.")
     columns = {
         "assessor": Column(priority=0, value=lambda one, mixed: one.name),
         "labelled": Column("integer", f"queries by {first[0].name}"),

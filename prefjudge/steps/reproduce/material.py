@@ -42,7 +42,7 @@ from prefjudge.reading.leaderboards import read_leaderboard
 from prefjudge.reading.opened import pooled_only, tag_of
 from prefjudge.reading.options import ReadOptions
 from prefjudge.show.boards import FEWEST
-from prefjudge.steps.reproduce.papers import RUNS, CannotMakeError, Exhibit, Experiment
+from prefjudge.steps.reproduce.papers import RUNS, Exhibit, Experiment
 from prefjudge.steps.stability import StabilityResult, stability
 from prefjudge.study.assignments import load_judgments
 from prefjudge.study.judgments import load_judgment_log
@@ -248,7 +248,7 @@ class Material:
         """The original qrels of all queries; of those that were pooled, the qrels that were judged."""
         found = self.found
         if not found.qrels:
-            raise CannotMakeError("there are no qrels", "Give --qrels FILE.")
+            raise InputError("there are no qrels", "Give --qrels FILE.")
         every, judged = unrestricted(found), found.official
         if judged is None or self.told.design is not PoolDesign.TOP_AGAINST_QREL:
             return every
@@ -305,7 +305,7 @@ class Material:
         pools = self.pools(heads)
         eligible = int((pools.sizes >= 2).sum())
         if not eligible:
-            raise CannotMakeError("no query has two passages to compare", "Give more runs, or other qrels.")
+            raise InputError("no query has two passages to compare", "Give more runs, or other qrels.")
         return sample_queries(pools, min(told.sample, eligible), rng=found.rng("sample"))
 
     @cached_property
@@ -369,7 +369,7 @@ class Material:
         """Return the board under a label set over the common queries; the original one by default."""
         found = [one for one in self.common.all if qrels in ("", one.leaderboard.qrels)]
         if not found:
-            raise CannotMakeError(f"there are no {qrels} qrels", "Give --judgments or --study.")
+            raise InputError(f"there are no {qrels} qrels", "Give --judgments or --study.")
         return found[0]
 
     @cached_property
@@ -388,12 +388,12 @@ class Material:
         names = Counter(one.name for one in found)
         if twice := [name for name, count in names.items() if count > 1]:
             way = "Give one another name: [experiments.NAME] or --qrels NAME=FILE."
-            raise CannotMakeError(f"two assessors are called {twice[0]!r}", way)
+            raise InputError(f"two assessors are called {twice[0]!r}", way)
         silent = [one.name for one in found if not one.labels.queries]
         if silent:
             self._notices.append(f"no best answer by the rule {self.found.how.rule}: {', '.join(silent)}")
         if len(found) < 2 or found[0].name in silent:
-            raise CannotMakeError(
+            raise InputError(
                 "it sets two beside each other", "Give qrels, a model's votes, or another crowd's."
             )
         made = Assessors([one for one in found if one.name not in silent])
@@ -503,7 +503,7 @@ def _of_stage(study: Study, stage: Sequence[str]) -> Judgments:
         phases = {one.phase: None for one in load_judgment_log(db)} if not len(votes) else {}
     if not len(votes):
         what = f"{study.folder} has no votes of the stage {', '.join(stage)}"
-        raise CannotMakeError(what, f"Its stages: {', '.join(phases) or 'none yet'}.")
+        raise InputError(what, f"Its stages: {', '.join(phases) or 'none yet'}.")
     return votes
 
 

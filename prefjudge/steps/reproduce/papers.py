@@ -27,10 +27,6 @@ NEEDS = {
 """What exhibits are made from, in the words of the command line."""
 
 
-class CannotMakeError(InputError):
-    """An exhibit cannot be made from what was given; the hint says what it needs."""
-
-
 class _Told(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
