@@ -120,7 +120,7 @@ def test_who_was_paid_for_a_part_reads_that_and_not_a_rejection(requester, worke
     ]
     assert shown["earnings"]["rejected_count"] == 1
     requester.approve_assignment(AssignmentId=early, OverrideRejection=True)
-    (known,) = admin.call("GET", "/admin/workers")["workers"]
+    (known,) = admin.call("GET", "/admin/overview")["workers"]
     assert (known["approved"], known["rejected"]) == (1001, 11), "what was not counted is not taken back"
 
 

@@ -358,7 +358,7 @@ def test_the_two_files_say_what_is_owed_and_a_payment_counts_once(requester, des
     assert desk.call("POST", "/admin/panels/paid/paid", more) == {"recorded": 2}
     assert desk.call("POST", "/admin/panels/paid/paid", more) == {"recorded": 0}
     assert desk.file(admin, "paid", "bonuses.csv") == ""
-    owed = {one["worker_id"]: one["owed"] for one in admin.call("GET", "/admin/workers")["workers"]}
+    owed = {one["worker_id"]: one["owed"] for one in admin.call("GET", "/admin/overview")["workers"]}
     assert [owed[one.worker_id] for one in (whole, part, refused)] == ["0.00"] * 3
     assert admin.call("GET", "/admin/overview")["ledger_imbalance"] == []
 
@@ -489,7 +489,7 @@ def test_a_participants_id_is_on_the_panels_own_page_and_nowhere_else(requester,
     desk.call("POST", f"/admin/panels/private/sessions/{session}/end", {"outcome": "submitted"}, status=400)
     done = f"{visitor.endpoint}/assignments/{ident}/done"
     pages.append(HTTP.request("GET", done, headers=visitor.headers).data)
-    desks = ("", "/panels", "/workers", "/payouts", "/events", "/log")
+    desks = ("", "/panels", "/payouts", "/log")
     for path in (f"/admin{desk}" for desk in desks):
         for accept in ("text/html", "application/json"):
             headers = {"Authorization": admin.headers["Authorization"], "Accept": accept}

@@ -82,7 +82,7 @@ def test_an_account_for_simulation_says_so_to_every_requester_and_for_good(reque
     assert simulated.refused(for_people) == "not_qualified"
     person.do(for_people)
     assert simulated.get("/qualifications")
-    listed = {one["worker_id"]: one["simulated"] for one in admin.call("GET", "/admin/workers")["workers"]}
+    listed = {one["worker_id"]: one["simulated"] for one in admin.call("GET", "/admin/overview")["workers"]}
     assert listed == {person.worker_id: False, simulated.worker_id: True}
 
 
@@ -90,7 +90,7 @@ def test_nobody_simulated_works_where_money_is_real(tmp_path):
     with start(f"sqlite:///{tmp_path}/m.db", sandbox=False) as server:
         refusal = Admin(server).call("POST", "/admin/workers", {"simulated": True}, status=409)
         assert "Simulated workers are for sandboxes" in str(refusal)
-        assert Admin(server).call("GET", "/admin/workers") == {"workers": []}
+        assert Admin(server).call("GET", "/admin/overview")["workers"] == []
 
 
 def test_what_is_asked_of_another_system_qualification_is_refused(requester):
@@ -163,7 +163,7 @@ def test_the_admin_makes_and_unmakes_masters(requester, admin):
         offer(requester, QualificationRequirements=[requirement(masters, "Exists")])
     assert [group["qualified"] for group in first.groups()] == [True, True]
     assert [group["qualified"] for group in second.groups()] == [False, False]
-    assert {one["name"]: one["master"] for one in admin.call("GET", "/admin/workers")["workers"]} == {
+    assert {one["name"]: one["master"] for one in admin.call("GET", "/admin/overview")["workers"]} == {
         "worker1": True,
         "worker2": False,
     }

@@ -234,7 +234,7 @@ def test_events_are_told_in_order(requester, worker, admin):
     hit = offer(requester)
     requester.approve_assignment(AssignmentId=worker.do(hit))
     requester.delete_hit(HITId=hit["HITId"])
-    events = [one["event"] for one in admin.call("GET", "/admin/events")["events"]][::-1]
+    events = [one["event"] for one in admin.call("GET", "/admin/overview")["events"]][::-1]
     assert events == [
         "HITCreated",
         "AssignmentAccepted",
@@ -258,7 +258,7 @@ def test_a_second_marketplace_on_the_store_agrees(market, tmp_path):
     with start(f"sqlite:///{tmp_path}/market.db") as other:
         assert isinstance(other, Server)
         assert other.admin_token == market.admin_token
-        assert Admin(other).call("GET", "/admin/workers") == {"workers": []}
+        assert Admin(other).call("GET", "/admin/overview")["workers"] == []
 
 
 def test_what_the_admin_gets_wrong(admin):

@@ -137,7 +137,7 @@ def test_who_gives_a_hit_back_gets_it_again_and_so_may_others(requester, worker,
 def test_who_gives_back_two_in_a_row_waits_for_the_next(requester, worker, admin, clock):
     hits = [offer(requester) for _ in range(3)]
     group, others = f"/groups/{hits[0]['HITTypeId']}/accept", admin.worker()
-    listed = lambda: admin.call("GET", "/admin/workers")["workers"]  # noqa: E731
+    listed = lambda: admin.call("GET", "/admin/overview")["workers"]  # noqa: E731
     for hit in hits[:2]:
         held = worker.post(group, status=201)
         assert held["hit_id"] == hit["HITId"]

@@ -157,10 +157,10 @@ def _requesters(tx: Transaction) -> list[View]:
     ]
 
 
-def last_events(tx: Transaction, most: int = EVENTS) -> list[View]:
+def last_events(tx: Transaction) -> list[View]:
     """List the last events, newest first."""
     columns = "time, event, hit_id, assignment_id, worker_id"
-    events = tx.dicts(columns, "FROM events ORDER BY seq DESC LIMIT :most", most=most)
+    events = tx.dicts(columns, "FROM events ORDER BY seq DESC LIMIT :most", most=EVENTS)
     return [{**one, "time": iso(one["time"])} for one in events]
 
 

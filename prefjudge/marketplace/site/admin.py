@@ -113,11 +113,6 @@ async def answer_dispute(call: Call) -> Page:
     return Page(name="admin", context={"assignment_id": ident, "answered": True}, location="/admin#disputes")
 
 
-async def list_workers(call: Call) -> Response:
-    """List the workers."""
-    return JSONResponse({"workers": await call.look(overview.worker_list)})
-
-
 async def add_requester(call: Call) -> Response:
     """Issue a key to a requester, with a budget where one is given."""
     fields = await call.fields()
@@ -162,12 +157,6 @@ async def add_payout(call: Call) -> Response:
     cents = to_cents(fields.get("amount", ""), "amount")
     await call.run(lambda tx: workers.record_payout(tx, worker_id, cents, reference))
     return JSONResponse({"worker_id": worker_id, "paid_out": from_cents(cents), "reference": reference}, 201)
-
-
-async def list_events(call: Call) -> Response:
-    """List the last events."""
-    events = await call.look(lambda tx: overview.last_events(tx, 1000))
-    return JSONResponse({"events": events})
 
 
 # The admin's page about one worker: what is stored about the person, and forgetting it.

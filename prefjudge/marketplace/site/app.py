@@ -73,7 +73,6 @@ ADMIN_ROUTES: Routes = (
     ("GET", "/admin", admin.show),
     ("GET", "/admin/overview", admin.show),
     ("POST", "/admin/signout", signin.admin_sign_out),
-    ("GET", "/admin/workers", admin.list_workers),
     ("POST", "/admin/workers", admin.add_worker),
     ("GET", "/admin/workers/{worker_id}", admin.show_worker),
     ("GET", "/admin/workers/{worker_id}/export.json", admin.export_worker),
@@ -101,7 +100,6 @@ ADMIN_ROUTES: Routes = (
     ("POST", "/admin/panels/{panel}/sessions/{session}/end", panels.end_session),
     ("POST", "/admin/panels/{panel}/paid", panels.record_paid),
     ("GET", "/admin/panels/{panel}/{file}", panels.download),
-    ("GET", "/admin/events", admin.list_events),
     ("GET", "/admin/log", signin.show_log),
 )
 
