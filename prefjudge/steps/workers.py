@@ -570,21 +570,12 @@ def _words(seen: Observed, rows: tuple[WorkerRow, ...], repeated: int) -> list[s
     """Say where there is too little to go by, and where the pay is low."""
     words = []
     compared = sum(row.compared > 0 for row in rows)
-    overlap = (
-        "Set design.overlap in study.toml before the first HIT is published to have a share of the pairs "
-        "judged more often"
-    )
-    if not repeated and compared:
+    if not repeated:
+        but = f", but by {compared} of {len(rows)} workers after work was dropped" if compared else ""
         words.append(
-            "no pair was judged twice, except those asked for again after work was dropped: alpha "
-            f"says nothing, and {compared} of {len(rows)} workers are compared with others on such pairs "
-            "alone. The estimates of the rest lean on what the models assume of everybody. " + overlap
-        )
-    elif not repeated:
-        words.append(
-            "no pair was judged twice, so nobody can be compared with anybody on the same pair: agreement "
-            "and alpha say nothing, and how much a vote counts rests on other pairs of the same queries. "
-            + overlap
+            f"no pair was judged twice{but}: agreement and alpha say little, and what a vote counts rests "
+            "on other pairs of the same queries. Set design.overlap in study.toml before the first HIT is "
+            "published to have a share of the pairs judged more often"
         )
     few = sum(row.compared < _FEW for row in rows)
     if repeated and few:

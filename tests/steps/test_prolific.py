@@ -287,6 +287,34 @@ def test_a_study_that_was_renamed_there_before_anybody_looked_is_found_again(
     assert platform.spent() == platform.cost(200) + platform.cost(93)
 
 
+@pytest.mark.parametrize("takes", [False, True])
+def test_a_hit_that_nobody_needs_is_closed_and_paid_to_who_holds_it(
+    study: Path, platform: Platform, takes: bool
+) -> None:
+    publish(study, live=True, yes=True)
+    (made,), people, config = platform.studies.values(), People(study, platform), study / "study.toml"
+    judge_all(study, people)
+    with Study(study).transaction(write=False) as db:
+        ((worker,),) = db.execute("SELECT max(worker_id) FROM assignments")
+    before, drop = config.read_text(), f'drop.{Study(study).opaque("worker", worker)} = "copied"'
+    config.write_text(before.replace("[screening]\n", f"[screening]\n{drop}\n"))
+    assert (collect(study, live=True).reissued, made.status, made.places) == (1, "ACTIVE", 8)
+    who = Participant(platform, people._endpoint, "5c" * 12)
+    visitor = who.come()
+    assert visitor
+    hit_id = visitor.get("/hits")["groups"][0]["hit_id"]
+    taken = visitor.accept({"HITId": hit_id})["assignment_id"] if takes else ""
+    config.write_text(before)
+    found = collect(study, live=True)
+    assert (found.closed, found.held, made.status) == ((0, 1, "ACTIVE") if takes else (1, 0, "COMPLETED"))
+    if takes:
+        visitor.submit(taken, people._answers(hit_id, taken, "honest"))
+    assert who.finish(visitor, visitor.get("/hits")["completion"]) == ("submitted" if takes else "none_left")
+    found = collect(study, live=True)
+    assert (found.finished, found.collected, made.status) == (True, takes, "COMPLETED")
+    assert platform.spent() == ledger(study) == (7 + takes) * platform.cost(200)
+
+
 @pytest.mark.parametrize("status", ["UNPUBLISHED", "ACTIVE"])
 def test_a_copy_of_the_study_is_not_taken_for_it(study: Path, platform: Platform, status: str) -> None:
     publish(study, live=True, yes=True)

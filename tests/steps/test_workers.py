@@ -91,7 +91,7 @@ def test_a_study_names_workers_by_pseudonyms_and_looks_at_dropped_work_too(serve
     (words,) = (notice for notice in result.notices if "no pair was judged twice" in notice)
     compared = sum(row.compared > 0 for row in result.workers)
     assert 0 < compared < len(result.workers)
-    assert f"and {compared} of {len(result.workers)} workers are compared with others on such pairs" in words
+    assert f"twice, but by {compared} of {len(result.workers)} workers after work was dropped: " in words
     assert "is not estimated" not in words
     for row in named.workers:
         assert row.judgments > 0
