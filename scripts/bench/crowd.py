@@ -2,7 +2,8 @@
 
 Each row is a study that people and adversaries judge from beginning to end, over HTTP and by ordinary
 accounts; only the marketplace's clock is the benchmark's, so that nobody waits while somebody reads.
-``python scripts/bench/crowd.py FOLDER 50 1 ROW …`` plays rows on a study of 50 queries, with one seed.
+``python scripts/bench/crowd.py FOLDER 50 1 ROW …`` plays rows on a study of 50 queries, with one seed; the
+row ``people`` has studies of honest people alone, without a marketplace.
 """
 
 from __future__ import annotations
@@ -474,7 +475,18 @@ def _best(study: Study) -> dict[str, str]:
     return {query: doc for (query, doc), _ in sorted(drawn_truth(study).items(), key=lambda item: item[1])}
 
 
+def people(studies: int) -> Iterator[str]:
+    """Yield the shares of honest people whom the screening bars, holds and asks again of others."""
+    found = sum((honest(np.random.default_rng([seed, 11])) for seed in range(studies)), Counter[str]())
+    for name in ("barred", "held", "again"):
+        share = found[name] / found["people"]
+        yield f"{name:8s}{share:.2%} +- {np.sqrt(share * (1 - share) / found['people']):.2%}"
+
+
 if __name__ == "__main__":
     where, queries, seeds, *wanted = sys.argv[1:]
-    for line in table(Lab(folder=Path(where), short=True), wanted or ROWS, int(queries), int(seeds)):
+    lab = Lab(folder=Path(where), short=True)
+    for line in (
+        people(int(seeds)) if wanted == ["people"] else table(lab, wanted or ROWS, int(queries), int(seeds))
+    ):
         print(line, flush=True)
