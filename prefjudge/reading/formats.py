@@ -78,7 +78,7 @@ def read_csv(path: str, data: Iterator[bytes]) -> Iterator[bytes]:
     if not mark or not any(name in _QUERIES for name in names):
         yield from chain([head], data)
         return
-    rows = csv_rows(path, _csv_lines(path, chain([head], data)), mark)
+    rows = csv_rows(path, (_text(path, line) for line in _lines(chain([head], data))), mark)
     next(rows)
     yield from _columns(path, names, rows)
 
@@ -120,13 +120,13 @@ def _place(names: Sequence[str], known: Sequence[str]) -> int | None:
     return next((names.index(name) for name in known if name in names), None)
 
 
-def _csv_lines(path: str, data: Iterator[bytes]) -> Iterator[str]:
+def _lines(data: Iterator[bytes]) -> Iterator[bytes]:
     rest = b""
     for piece in data:
         *whole, rest = (rest + piece).split(b"\n")
-        yield from (_text(path, line) for line in whole)
+        yield from whole
     if rest:
-        yield _text(path, rest)
+        yield rest
 
 
 def _text(path: str, line: bytes) -> str:
@@ -204,21 +204,18 @@ def read_json_lines(path: str, data: Iterator[bytes]) -> Iterator[bytes]:
     if not _OF_MTEB.match(head):
         yield from chain([head], data)
         return
-    rest = b""
-    for piece in chain([head], data, [b"\n"]):
-        *lines, rest = (rest + piece).split(b"\n")
-        for line in filter(bytes.strip, lines):
-            try:
-                row = json.loads(line)
-                query, doc, grade = row["query-id"], row["corpus-id"], row["score"]
-            except (ValueError, KeyError, TypeError, RecursionError):
-                shown = line[:60].decode("utf-8", "replace")
-                raise InputError(
-                    f"{path}: {shown!r} is not a judgment",
-                    'Write {"query-id": …, "corpus-id": …, "score": …} on each line.',
-                ) from None
-            for _ in _items(path, str(query), {str(doc): grade}):
-                yield f"{query} 0 {doc} {grade:g}\n".encode()
+    for line in filter(bytes.strip, _lines(chain([head], data))):
+        try:
+            row = json.loads(line)
+            query, doc, grade = row["query-id"], row["corpus-id"], row["score"]
+        except (ValueError, KeyError, TypeError, RecursionError):
+            shown = line[:60].decode("utf-8", "replace")
+            raise InputError(
+                f"{path}: {shown!r} is not a judgment",
+                'Write {"query-id": …, "corpus-id": …, "score": …} on each line.',
+            ) from None
+        for _ in _items(path, str(query), {str(doc): grade}):
+            yield f"{query} 0 {doc} {grade:g}\n".encode()
 
 
 def _items(path: str, query: Any, docs: Any) -> Iterator[tuple[str, int | float]]:
