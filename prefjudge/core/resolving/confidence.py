@@ -408,7 +408,8 @@ class ConfidenceSummary:
     def words(self) -> tuple[str, ...]:
         """How sure the winners are, what that rests on, and where the votes do not fit the model."""
         doubts = [*self._words_on_misfit(), *self._words_on_shortcuts(), *self._words_on_contested()]
-        doubts += self.doubts
+        # what nobody should trust comes before what is only too high
+        doubts = sorted((*doubts, *self.doubts), key=lambda said: not said.startswith("do not trust"))
         if isnan(self.mean):
             return (*doubts, "no query has a winner yet")
         words = [
