@@ -143,10 +143,10 @@ def test_votes_that_do_not_go_as_foretold_are_said_first(low: float, high: float
     found = summarise_confidence(FOUND, confidence(), told)
     assert found.fits is False
     first, _ = found.words
-    assert first.startswith(f"P(best) is too {way}, as the votes do not fit its model: of 1,968 votes ")
+    assert first.startswith(f"P(best) may be too {way}, as the votes do not fit its model: of 1,968 votes ")
     fine = summarise_confidence(FOUND, confidence(), replace(told, low=-0.2, high=0.2))
     assert fine.fits is True
-    assert fine.words[1].endswith("votes on other pairs say, 63% were foretold (-20.0 to +20.0 points off)")
+    assert fine.words[1].endswith("others say of other pairs, 63% were foretold (-20.0 to +20.0 points off)")
 
 
 # Foretold votes: those of the model are as foretold, others are not, and some cannot show it.

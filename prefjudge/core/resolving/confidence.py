@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from math import isnan
 from typing import TypeVar
 
@@ -142,22 +143,20 @@ def assess_confidence(
     )
 
 
-# Foretold votes: whether votes go as those on other pairs say that they will.
+# Foretold votes: whether votes go as those of other people on other pairs say that they will.
 
 _CLOSE = 0.05
 """So little by which P(best) may be off by the shapes of strengths needs no words."""
-_QUERIES, _FOLDS, _DRAWN, _LEVEL = 250, 5, 2, 0.95
+_QUERIES, _FOLDS, _PEOPLE, _DRAWN, _LEVEL = 150, 5, 3, 1, 0.95
 _FEWEST = 10
 """The fewest queries that tell how far off votes are by chance."""
-_SLIGHT = 0.005
-"""So little is the approximation's fault."""
 _LIKELY_SHARE = 0.05
 """A share of lapses that is less probable is left out here."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Foretold:
-    """How many votes go as those on other pairs of their query say, and how many the model expects to."""
+    """How many votes go as those of others on other pairs say, and how many the model expects to."""
 
     votes: int
     agreed: float
@@ -169,14 +168,14 @@ class Foretold:
 
     @property
     def fits(self) -> bool:
-        """Whether as many agree as were foretold, as far as can be told, give or take half a point."""
-        return self.low <= _SLIGHT and self.high >= -_SLIGHT
+        """Whether as many agree as were foretold, as far as can be told."""
+        return self.low <= 0.0 <= self.high
 
     @property
     def words(self) -> str:
         """What was seen, and what was to be expected."""
         return (
-            f"of {many(self.votes, 'vote')} {self.agreed:.0%} agreed with what the votes on other pairs say, "
+            f"of {many(self.votes, 'vote')} {self.agreed:.0%} agreed with what others say of other pairs, "
             f"{self.foretold:.0%} were foretold ({100 * self.low:+.1f} to {100 * self.high:+.1f} points off)"
         )
 
@@ -190,21 +189,22 @@ def foretell(
     pools: Pools | None = None,
     trust: Trust | None = None,
 ) -> Foretold | None:
-    """Hold each vote against what those on other pairs of its query say (cross-validation).
+    """Hold each vote against what other people's on other pairs of its query say (cross-validation).
 
     None where votes cannot show it. One vote a pair fits any number of circles; and a taste that all share no
     votes show.
 
     Notes
     -----
-    The votes on a fifth of the pairs of each query are foretold by those on its other pairs, five times, so
-    that none is lost to the answers. The variance is that of sums over queries, or over queries and workers
-    (A. Cameron, J. Gelbach, D. Miller: Robust inference with multiway clustering, 2011), if that is greater.
+    The votes of a third of the people on a fifth of the pairs of each query are foretold by those of the
+    others on its other pairs, in turn, so that none is lost to the answers. The variance is that of sums over
+    queries, or over queries and workers (A. Cameron, J. Gelbach, D. Miller: Robust inference with multiway
+    clustering, 2011), if that is greater.
     """
     if judgments.click is not None:
         return None  # the wins of a choice go with each other, whatever the model
     found, left = [], _QUERIES
-    for block in tournaments(judgments, pools=pools, block_rows=1 << 14):
+    for block in tournaments(judgments, pools=pools, block_rows=1 << 13):
         if left > 0:
             found.append(_foretold(block, scales, rng, trust))
             left -= block.n_queries
@@ -232,27 +232,35 @@ def _foretold(
     block: Tournaments, scales: Scales, rng: np.random.Generator, trust: Trust | None
 ) -> tuple[Index, Index, Floats, Floats]:
     """Return the query and the worker of votes, how surely a side is foretold, and 1 where it is chosen."""
-    many = max(1, block.doc.size)
-    pair = np.minimum(block.left, block.right) * many + np.maximum(block.left, block.right)
-    pairs, of, times = np.unique(pair, return_inverse=True, return_counts=True)
-    query, place = block.query[pairs // many].astype(np.int64), np.empty(pairs.size, dtype=np.int64)
-    order = np.lexsort((rng.random(pairs.size), query))
-    place[order] = np.arange(pairs.size) - np.searchsorted(query, query)
-    repeated = np.bincount(query, weights=times > 1, minlength=block.n_queries) > 0
-    fold, ahead = place[of] % _FOLDS, np.zeros((2, of.size))
+    query, worker = block.query[block.left].astype(np.int64), block.worker.astype(np.int64)
+    pair = np.minimum(block.left, block.right) * block.doc.size + np.maximum(block.left, block.right)
+    _, of, times = np.unique(pair, return_inverse=True, return_counts=True)
+    repeated = np.bincount(query, weights=times[of] > 1, minlength=block.n_queries) > 0
+    folds = _evenly(pair, query, _FOLDS, rng)
+    people = _evenly(query * (2 + int(worker.max(initial=0))) + worker + 1, query, _PEOPLE, rng)
     names = ("left", "right", "choice", "strength", "worker", "worth", "click")
-    columns = {name: getattr(block, name) for name in names}
-    for number in range(_FOLDS):
-        out = fold == number
-        rest = replace(block, **{name: each[~out] for name, each in columns.items() if each is not None})
+    columns = {name: each for name in names if (each := getattr(block, name)) is not None}
+    ahead = np.zeros((2, of.size))
+    for fold, some in product(range(_FOLDS), range(_PEOPLE)):
+        out = (folds == fold) & (people == some)
+        others = (folds != fold) & ((people != some) | (worker < 0))
+        rest = replace(block, **{name: each[others] for name, each in columns.items()})
         ahead[:, out] = _ahead(rest, block.left[out], block.right[out], scales, rng, trust)
-    query, worker = query[of], block.worker.astype(np.int64)
     surely = np.sign(ahead[0]) * ahead[1]
     if trust is not None:
         surely *= trust(query + block.first, worker)
     held = np.flatnonzero(repeated[query] & (ahead[0] != 0.0) & (block.choice != 0))
     agrees = (np.sign(ahead[0]) == block.choice)[held].astype(np.float64)
     return query[held] + block.first, worker[held] + 1, 0.5 + surely[held], agrees
+
+
+def _evenly(key: Index, query: Index, many: int, rng: np.random.Generator) -> Index:
+    """Return a part for each vote, one for all of a key; a query's keys are spread evenly."""
+    _, first, of = np.unique(key, return_index=True, return_inverse=True)
+    whose, place = query[first], np.empty(first.size, dtype=np.int64)
+    order = np.lexsort((rng.random(first.size), whose))
+    place[order] = np.arange(first.size) - np.searchsorted(whose[order], whose[order])
+    return place[of] % many
 
 
 def _ahead(
@@ -442,7 +450,7 @@ class ConfidenceSummary:
         if one is None or one.fits:
             return []
         way = "high" if one.high < 0.0 else "low"
-        return [f"P(best) is too {way}, as the votes do not fit its model: {one.words}"]
+        return [f"P(best) may be too {way}, as the votes do not fit its model: {one.words}"]
 
     def _words_on_shortcuts(self) -> list[str]:
         if not self.shortcuts:
