@@ -266,7 +266,7 @@ def _register(address: Address, name: str) -> dict[str, Any]:
 
 def _invite_again(address: Address, name: str) -> dict[str, Any] | None:
     """Return a new invitation of a worker whom the marketplace knows, but no longer the store."""
-    for one in ask_admin(address, "GET", "/workers").json().get("workers", ()):
+    for one in ask_admin(address, "GET", "/overview").json().get("workers", ()):
         if one["name"] == name:
             return {**one, **ask_admin(address, "POST", f"/workers/{one['worker_id']}/invite").json()}
     return None

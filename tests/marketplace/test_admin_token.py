@@ -150,7 +150,7 @@ def test_guesses_of_the_token_count_wherever_they_are_made(market: Server) -> No
     def guess(token: str) -> int:
         headers = {"Authorization": f"Bearer {token}", "Accept": "application/json"}
         return urllib3.request(
-            "GET", f"{market.endpoint}/admin/workers", headers=headers, retries=False
+            "GET", f"{market.endpoint}/admin/overview", headers=headers, retries=False
         ).status
 
     assert [guess(f"guess {number}") for number in range(10)] == [401] * 10

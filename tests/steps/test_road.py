@@ -267,9 +267,8 @@ def test_who_stops_early_is_paid_for_the_part_and_keeps_a_clean_record(served: P
         crowd = MTurkCrowd(door.endpoint)
         bonuses = crowd.bonuses(_hit_of(served, parts[0][2]))
         assert [str(bonus.amount) for bonus in bonuses] == [parts[0][1].split("$")[1].split(" ")[0]]
-        page = urllib3.request(
-            "GET", f"{door.admin}/workers", headers={"Authorization": f"Bearer {door.admin_token}"}
-        ).json()
+        headers = {"Authorization": f"Bearer {door.admin_token}", "Accept": "application/json"}
+        page = urllib3.request("GET", f"{door.admin}/overview", headers=headers).json()
     records = {worker["worker_id"]: worker for worker in page["workers"]}
     others = {worker["rejected"] for name, worker in records.items() if name != parts[0][2]}
     assert others == {records[parts[0][2]]["rejected"]}
