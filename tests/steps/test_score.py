@@ -592,14 +592,14 @@ def test_beside_a_tau_under_votes_stands_how_far_two_votings_agree(tmp_path: Pat
     rng = np.random.default_rng(3)
     votes, made, sparse = tmp_path / "votes.txt", tmp_path / "made.txt", tmp_path / "sparse.txt"
     lines = []
-    for query in range(30):
+    for query in range(60):
         for a, b in combinations(range(4), 2):
             won = a if rng.random() < 0.9 else b
             lines.append(f"q{query} d{a} d{b} d{won}\n")
     votes.write_text("".join(lines))
-    sparse.write_text("".join(f"q{query} 0 d{query % 4} 1\n" for query in range(30)))
+    sparse.write_text("".join(f"q{query} 0 d{query % 4} 1\n" for query in range(60)))
     for run in range(5):
-        ranked = [np.argsort(rng.normal(0, 1, 4) + 0.5 * run * np.arange(4)) for _ in range(30)]
+        ranked = [np.argsort(rng.normal(0, 1, 4) + 0.5 * run * np.arange(4)) for _ in range(60)]
         rows = [
             f"q{query} Q0 d{doc} {place} {9 - place} r{run}\n"
             for query, docs in enumerate(ranked)
