@@ -605,7 +605,7 @@ class Assessors:
         self._pairs = (*np.divmod(query, max(len(self._docs), 1)), greater)
         self._says = [*map(self._signs, self.all, self._votes)]
         self.best = [
-            _best_answers(one.labels if one.votes is not None else self._among_compared(one.labels))
+            best_answers(one.labels if one.votes is not None else self._among_compared(one.labels))
             for one in self.all
         ]
         """The best answers of each, by query."""
@@ -703,7 +703,7 @@ class Assessors:
         )
 
 
-def _best_answers(labels: Qrels) -> dict[str, set[str]]:
+def best_answers(labels: Qrels) -> dict[str, set[str]]:
     """Return the documents of the highest grade above 0, by query."""
     top = np.zeros(len(labels.queries))
     np.maximum.at(top, labels.query, labels.grade)

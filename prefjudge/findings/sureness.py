@@ -6,24 +6,28 @@ from pathlib import Path
 
 import numpy as np
 
-from prefjudge.core.judgments import one_of_each_choice, select_judgments
+from prefjudge.core.judgments import one_of_each_choice, only_queries, select_judgments
 from prefjudge.core.planning.rounds import parse_strategy, taken_out
 from prefjudge.core.planning.sure import Sure
+from prefjudge.core.pools import select_queries
 from prefjudge.core.resolving.confidence import (
     Confidence,
     ConfidenceSummary,
+    LikelyPools,
     assess_confidence,
     find_contested,
     foretell,
     summarise_confidence,
 )
 from prefjudge.core.resolving.resolutions import Resolutions, resolve, to_qrels
+from prefjudge.core.resolving.rules import RULES, UNEVEN_RULE
 from prefjudge.core.runs import Qrels
 from prefjudge.core.shortcuts import CLIQUE, Shortcut, find_shortcuts, visible
 from prefjudge.errors import InputError, StudyError
 from prefjudge.evaluation.measures.measures import Measure, score_matrix
-from prefjudge.evaluation.measures.placings import place_candidates
-from prefjudge.evaluation.stability import Contenders, find_contenders, pooled_documents
+from prefjudge.evaluation.measures.placings import compared_pairs, place_candidates
+from prefjudge.evaluation.models import best_answers
+from prefjudge.evaluation.stability import Contenders, cast_again, find_contenders, pooled_documents
 from prefjudge.findings.answers import BestAnswers, split_runs
 from prefjudge.findings.judgments import JudgmentInput, fitting_rule, gather_judgments
 from prefjudge.reading.given import paths_of
@@ -83,6 +87,8 @@ SURE_QUERIES = 20_000
 """Up to this many queries, the probabilities are computed by default."""
 _HARDLY = 0.02
 """A doubt that is no greater changes no probability."""
+_VOTINGS, _FEWEST, _QUERIES = 32, 10, 200
+"""So many votings of others are drawn, on so many queries at least and at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +153,9 @@ def assess_answers(
             }
             chances = replace(chances, **mixed)
             summary = summarise_confidence(resolutions, chances, summary.foretold)
-        return chances, replace(summary, contested=few if doubt > 0.5 else ())
+        if doubt > 0.5:
+            return chances, replace(summary, contested=few)
+        return chances, replace(summary, again=_named_again(votes, resolutions, rng))
     visible_rules = [one for one in shortcuts if one.rule != CLIQUE]
     if len(visible_rules) < len(shortcuts) and not np.any(votes.log.gold):
         # nobody can tell whether a few read, or the others do: what is sure is sure either way
@@ -160,6 +168,31 @@ def assess_answers(
         suspects=tuple(votes.log.workers[code] for code in codes),
         shortcut_votes=float(np.isin(votes.log.worker, codes).mean()),
     )
+
+
+def _named_again(votes: JudgmentInput, resolutions: Resolutions, rng: np.random.Generator) -> float | None:
+    """Return the share of the winners that others would name who vote on the same pairs, by draws."""
+    named = best_answers(to_qrels(resolutions))
+    if resolutions.rule not in RULES or len(named) < _FEWEST:
+        return None
+    some = list(named)
+    if len(some) > _QUERIES:
+        some = sorted(rng.choice(some, size=_QUERIES, replace=False).tolist())
+    log = only_queries(votes.log, some)
+    pools = None if votes.pools is None else select_queries(votes.pools, some)
+    documents = compared_pairs(log).documents if pools is None else pooled_documents(pools)
+    nowhere = np.zeros((0, documents.query.size), dtype=np.int64)
+    likely = LikelyPools(log, documents, nowhere, rng=rng, pools=pools)
+    rule = UNEVEN_RULE if RULES[resolutions.rule].weighs_workers else resolutions.rule
+    shared = 0.0
+    for drawn in likely.draws(rng, some, _VOTINGS):
+        again = resolve(
+            cast_again(log, likely.left, likely.right, drawn, rng), rule=rule, pools=pools, asked=votes.asked
+        )
+        found = best_answers(to_qrels(again))
+        both = ((named[query], found.get(query, set())) for query in some)
+        shared += sum(len(one & other) / len(one | other) for one, other in both)
+    return shared / (_VOTINGS * len(some))
 
 
 def study_shortcuts(votes: JudgmentInput) -> tuple[Shortcut, ...]:

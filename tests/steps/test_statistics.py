@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
-from prefjudge import agreement, audit, compare, pool, score, stability
+from prefjudge import agreement, audit, compare, pool, resolve, score, stability
 from prefjudge.cli.app import app
 from prefjudge.errors import InputError
 from prefjudge.findings.boards import own_votes
@@ -382,7 +382,7 @@ def test_a_study_brings_its_runs_labels_votes_and_seed(few_judged: Path) -> None
 
 
 @pytest.mark.usefixtures("in_full")
-def test_two_real_votings_do_not_agree_in_all(data_dir: Path) -> None:
+def test_two_real_votings_do_not_agree_in_all(data_dir: Path, tmp_path: Path) -> None:
     """Of 24 runs on 25 queries; fewer runs tell too badly how far they agree."""
     folder = data_dir / "dl21"
     result = stability(
@@ -413,6 +413,12 @@ def test_two_real_votings_do_not_agree_in_all(data_dir: Path) -> None:
     pairs, parted = np.mean(shares, axis=0) - np.mean(seen, axis=0)
     assert abs(pairs) < 0.05
     assert abs(parted) < 0.1, "25 queries tell what is seen to .07"
+    again = []
+    for phase in ("I", "II", "III"):
+        sure = resolve(judgments=folder / "phases" / f"Set-{phase}.txt", out=tmp_path / "q.txt").confidence
+        assert sure is not None
+        again.append(sure.again)
+    assert abs(np.mean(again) - np.mean([one.shared / one.queries for one in result.sets])) < 0.1
 
 
 def _majority(votes: Path) -> dict[tuple[str, ...], str]:

@@ -411,6 +411,9 @@ class ConfidenceSummary:
     """The few who cast half of the votes, where the others' votes hardly foretell theirs."""
     doubts: tuple[str, ...] = ()
     """What speaks against the weights of workers: that gold pairs contradict them, or that nobody met any."""
+    again: float | None = None
+    """The share of the winners that another crowd like this one would name again; none below ten
+    winners, where votes are not to be trusted, and where `run` asked by what it had learnt."""
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -424,7 +427,7 @@ class ConfidenceSummary:
             *doubts,
             f"a winner is the best with a probability of {chance_text(self.mean)} on average"
             f"{self._words_on_shapes()} ({self.at_80:,} with 0.8 or more{self._words_on_lone()}); "
-            f"{self._words_on_error()}",
+            f"{self._words_on_again()}{self._words_on_error()}",
         ]
         if self.outdone:
             words.append(
@@ -492,6 +495,11 @@ class ConfidenceSummary:
         if not self.alone:
             return ""
         return f", of which {self.alone:,} {'is' if self.alone == 1 else 'are'} alone in the pool"
+
+    def _words_on_again(self) -> str:
+        if self.again is None:
+            return ""
+        return f"another crowd like this one would name {self.again:.0%} of the winners again; "
 
     def _words_on_error(self) -> str:
         if self.error is None:
