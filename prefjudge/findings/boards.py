@@ -330,10 +330,12 @@ class Boards:
         listed = [one.leaderboard for one in self.all]
         return ratios.in_order([row.run for row in listed[by_people(listed)].ranked]) if listed else ratios
 
-    def left_out(self, teams: "TeamsOf | None" = None) -> tuple[tuple[LeftOut, ...], TwoVotings | None]:
+    def left_out(
+        self, teams: "TeamsOf | None" = None, pools: Pools | None = None
+    ) -> tuple[tuple[LeftOut, ...], TwoVotings | None]:
         """Return each run without the passages that it alone contributed, and how far two votings agree."""
         measure, votings = self.by_labels[0], None
-        rows = runs_left_out(self.found, measure, teams)
+        rows = runs_left_out(self.found, measure, teams, pools)
         if self.votes and self.votings:
             votings = self.votings.of(str(measure), frozenset(self.votes.labels.queries))
         return rows, votings
@@ -440,7 +442,9 @@ def copies_noted(boards: Sequence[Board]) -> Iterator[Notice]:
         yield from (Notice(where=where, what=what) for what in (*found[:_COPIES], *more))
 
 
-def runs_left_out(found: Findings, measure: Measure, teams: "TeamsOf | None" = None) -> tuple[LeftOut, ...]:
+def runs_left_out(
+    found: Findings, measure: Measure, teams: "TeamsOf | None" = None, pools: Pools | None = None
+) -> tuple[LeftOut, ...]:
     """Score each run under preference qrels that its own pooled passages had no part in.
 
     Who pooled what the study says, or the pool that was given; else a run is taken to have contributed the
@@ -452,7 +456,7 @@ def runs_left_out(found: Findings, measure: Measure, teams: "TeamsOf | None" = N
     def rebuild(votes: Judgments, pools: Pools) -> Qrels:
         return to_qrels(resolved(votes, found.how, pools=pools, asked=found.asked))
 
-    pools = judged_pools(found.judgments, found.reader.top(1)) if found.pools is None else found.pools
+    pools = pools or found.pools or judged_pools(found.judgments, found.reader.top(1))
     lacking = unpooled_documents(found.judgments, pools)
     if lacking:
         query, doc = lacking[0]

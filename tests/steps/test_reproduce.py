@@ -593,15 +593,22 @@ def test_pooled_and_shown_runs_are_those_of_the_file(
     """Table 4 tests the pairs of the pooled runs alone, and prints those that are to be shown."""
     monkeypatch.chdir(judged)
     pooled = ["lexical", "label-tuned", "late-interaction"]
-    file = told("shallow-pooling", "Table 4", pooled=pooled, shown=["late-interaction", "lexical"])
-    prefjudge.reproduce(file, runs="runs", qrels="QRELS", judgments="JUDGMENTS", out=tmp_path / "out")
+    names = ("Table 4", "Figure 3", "Section 5.2")
+    file = told("shallow-pooling", *names, pooled=pooled, shown=["late-interaction", "lexical"])
+    found = prefjudge.reproduce(file, runs="runs", qrels="QRELS", judgments="JUDGMENTS", out=tmp_path / "out")
+    page = Path(found.index).read_text()
+    files = [f"runs/{run}.txt" for run in pooled]
+    sizes = prefjudge.pool(runs=files, qrels="QRELS", queries="LABELLED.tsv", depth=1).sizes
+    told_sizes = {int(row["documents"]): int(row["queries"]) for row in _table(tmp_path / "out/figure-3.csv")}
+    assert told_sizes == sizes
+    assert all(f"--runs {path}" in page for path in files), "the command of Figure 3, too"
+    assert {row["run"] for row in _table(tmp_path / "out" / "section-5-2.csv")} == {*pooled}
+    assert "--leave-one-out" not in page, "no option says who gave the pools"
     printed = tmp_path / "out" / "table-4.csv"
     assert {run for run, _ in _cells(printed)} == {"late-interaction", "lexical", "wins"}
     words = printed.with_suffix(".md").read_text()
     assert "correction for 6 pairs" in words, "three runs and the perfect ranking"
-    alone = prefjudge.winratio(
-        runs=[f"runs/{run}.txt" for run in pooled], qrels="QRELS", judgments="JUDGMENTS"
-    ).winratio
+    alone = prefjudge.winratio(runs=files, qrels="QRELS", judgments="JUDGMENTS").winratio
     decided = [pair.wins_a + pair.wins_b for pair in alone.pairs]
     assert f"{min(decided)} to {max(decided)} of them compare a pair" in words
 
@@ -612,7 +619,8 @@ def test_init_writes_the_papers_own_file_with_what_is_given(
     monkeypatch.chdir(home)
     folder = tmp_path / "deep"
     folder.mkdir()
-    given = ["--runs", "runs", "--qrels", "QRELS", "--leaderboard", "LEADERBOARD.csv", "--init"]
+    Path("k1=0.9").symlink_to("runs")
+    given = ["--runs", "k1=0.9/*", "--qrels", "QRELS", "--leaderboard", "LEADERBOARD.csv", "--init"]
     _printed(["prefjudge", "reproduce", "significant-improvements", *given, "--out", str(folder / "my.toml")])
     with pytest.raises(InputError, match="there already"):
         prefjudge.reproduce("significant-improvements", init=True, out=folder / "my.toml")
@@ -651,6 +659,23 @@ def test_init_writes_the_papers_own_file_with_what_is_given(
             f"name = 'x'\nruns = ['{RUNS}']\nqrels=['{QRELS}']\nexhibits = [{{name='T', shows='s', "
             "make='naive', columns=['a', 'colour']}]",
             "has no column 'colour'. Choose among: ",
+        ),
+        *(
+            (
+                f"name = 'x'\nruns = ['{RUNS}']\nqrels=['one={QRELS}', 'two={QRELS}']\n"
+                f"exhibits = [{{name='T', shows='s', make='{make}'}}]",
+                f"nothing of x can be made: it needs {need}",
+            )
+            for make, need in {
+                "win-ratios": "side-by-side judgments",
+                "assessors": "side-by-side judgments",
+                "official": "the leaderboard's CSV",
+                "progress": "the leaderboard's CSV",
+            }.items()
+        ),
+        (
+            f"name = 'x'\nruns = ['{RUNS}']\nexhibits = []\nnames = {{lexical = 'reranker-large'}}",
+            "names: lexical is also the tag of another run",
         ),
         (f"name = 'x'\nexhibits = []\nstage = ['s']\nruns = ['{RUNS}']", "stage names votes of a study"),
         (

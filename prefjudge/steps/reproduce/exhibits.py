@@ -30,7 +30,7 @@ from prefjudge.show.cells import Column, Table, table
 from prefjudge.show.studies import result_lists_table
 from prefjudge.steps.agreement import agreement
 from prefjudge.steps.audit import AuditResult, audit
-from prefjudge.steps.reproduce.material import MEASURES, MOST_SHOWN, Material
+from prefjudge.steps.reproduce.material import MEASURES, MOST_SHOWN, Material, needed
 from prefjudge.steps.reproduce.papers import Exhibit
 from prefjudge.steps.winratio import with_texts
 from prefjudge.study.store import generator
@@ -68,9 +68,10 @@ def _examples(of: Material) -> Iterator[Part]:
 
 
 def _official(of: Material) -> Iterator[Part]:
-    assert of.told.leaderboard is not None
     made = of.boards
-    found = of.called(official_scores(of.told.leaderboard, made.found, made.by_labels[0], made.all))
+    found = of.called(
+        official_scores(needed(of.told.leaderboard, "leaderboard"), made.found, made.by_labels[0], made.all)
+    )
     yield boards.official_table(found)
     yield partial(plots.plot_official, found, of.called(of.told.shown))
 
@@ -134,7 +135,7 @@ def _board_in_order(of: Material, qrels: str) -> Iterator[Part]:
 
 
 def _left_out(of: Material) -> Iterator[Part]:
-    rows, votings = of.boards.left_out()
+    rows, votings = of.boards.left_out(pools=of.selected)
     yield boards.left_out_table(of.called(rows), votings)
 
 
@@ -236,8 +237,7 @@ _share, _number = partial(_spread, form=".1%"), partial(_spread, form=".1f", end
 
 
 def _audited(of: Material) -> AuditResult:
-    assert of.told.leaderboard is not None
-    return of.noting(audit(of.told.leaderboard, until=of.told.until))
+    return of.noting(audit(needed(of.told.leaderboard, "leaderboard"), until=of.told.until))
 
 
 def _progress(of: Material) -> Iterator[Part]:
@@ -402,7 +402,7 @@ MAKERS: Mapping[str, Callable[[Material], Iterable[Part]]] = {
     "examples": _examples,
     "shares": _shares,
     "official": lambda of: [*_official(of)][:1],
-    "pool-sizes": lambda of: _sizes(of.pools(of.heads)),
+    "pool-sizes": lambda of: _sizes(of.pools),
     "selected-sizes": lambda of: _sizes(of.selected),
     "official-against-sample": _official,
     "win-ratios": _win_ratios,

@@ -42,7 +42,7 @@ from prefjudge.reading.leaderboards import read_leaderboard
 from prefjudge.reading.opened import pooled_only, tag_of
 from prefjudge.reading.options import ReadOptions
 from prefjudge.show.boards import FEWEST
-from prefjudge.steps.reproduce.papers import RUNS, Exhibit, Experiment
+from prefjudge.steps.reproduce.papers import NEEDS, RUNS, Exhibit, Experiment
 from prefjudge.steps.stability import StabilityResult, stability
 from prefjudge.study.assignments import load_judgments
 from prefjudge.study.judgments import load_judgment_log
@@ -149,8 +149,8 @@ class Material:
         heads = self.heads
         if exhibit.make == "win-ratios":
             chosen = tuple(run for run in self.ratios.runs if run != PERFECT)
-        elif exhibit.make == "selected-sizes":
-            chosen = tuple(run for run in heads.runs if run in self.pooled)
+        elif verb == "pool":
+            chosen = self.pooled.runs
         elif verb == "compare" and self.names:
             chosen = self._as_named(heads.runs)
         if not chosen or ({*chosen} == {*heads.runs} and verb != "compare"):
@@ -169,6 +169,7 @@ class Material:
             told.stage
             or (told.tested and verb == "compare")
             or (study and verb == "pool")
+            or (exhibit.make == "left-out" and told.pooled and not self.found.pools)
             or ("--judgments" in rest and not (study or told.judgments))
             or (exhibit.make == "selected-sizes" and (told.judgments or told.pool or told.seed is not None))
             or (pools and {*pools.queries} != {*self.original.queries})  # `winratio` takes those pooled
@@ -240,8 +241,7 @@ class Material:
     @property
     def votes(self) -> Judgments:
         """The judgments."""
-        assert self.found.judgments is not None
-        return self.found.judgments
+        return needed(self.found.judgments, "judgments")
 
     @cached_property
     def original(self) -> Qrels:
@@ -257,11 +257,12 @@ class Material:
         keep = [query not in pooled or (query, doc) in rows for query, doc in candidates_of(every)]
         return select_labels(every, np.array(keep, dtype=np.bool_))
 
-    def pools(self, heads: Heads) -> Pools:
-        """Return the first passage of each run and the qrel, of each query that has one (section 4.1)."""
+    @cached_property
+    def pools(self) -> Pools:
+        """The first passage of each pooled run and the qrel, of each query that has one (section 4.1)."""
         labels = self.original
         known = {labels.queries[code] for code in labels.query[chosen_qrels(labels)].tolist()}
-        return select_queries(build_pools(heads, labels, depth=1), tuple(known))
+        return select_queries(build_pools(self.pooled, labels, depth=1), tuple(known))
 
     def name_runs(self, known: Collection[str]) -> None:
         """Call the runs that the experiment names by their tags; refuse one that is not among those known.
@@ -282,9 +283,10 @@ class Material:
         self.told = self.told.model_copy(update=named)
 
     @cached_property
-    def pooled(self) -> frozenset[str]:
-        """The runs that gave the pools: all, where none is named."""
-        return frozenset(self.told.pooled or self.heads.runs)
+    def pooled(self) -> Heads:
+        """The first passages of the runs that gave the pools: all, where none is named."""
+        told = self.told.pooled
+        return without_runs(self.heads, {*self.heads.runs}.difference(told)) if told else self.heads
 
     @cached_property
     def selected(self) -> Pools:
@@ -292,9 +294,8 @@ class Material:
         found, told = self.found, self.told
         if found.pools is not None:
             return found.pools
-        heads = without_runs(self.heads, {*self.heads.runs} - self.pooled)
         if found.judgments is not None:
-            pools = judged_pools(found.judgments, heads)
+            pools = judged_pools(found.judgments, self.pooled)
             alone, most = int((pools.sizes == 2).sum()), int(pools.sizes.max(initial=0))
             if most > 2 and 2 * alone > len(pools.queries):
                 self._notices.append(
@@ -302,7 +303,7 @@ class Material:
                     "a single pair: if it belongs to another experiment, give its votes separately, or --pool"
                 )
             return pools
-        pools = self.pools(heads)
+        pools = self.pools
         eligible = int((pools.sizes >= 2).sum())
         if not eligible:
             raise InputError("no query has two passages to compare", "Give more runs, or other qrels.")
@@ -350,10 +351,8 @@ class Material:
     @cached_property
     def ratios(self) -> WinRatios:
         """The win ratios of the pooled runs, in the paper's order, and the tests of these pairs alone."""
-        found, notices = self.found, list(self.found.notices)
-        heads = pooled_only(self.heads, self.selected, notices)
-        heads = without_runs(heads, {*heads.runs} - self.pooled)
-        return win_ratios(self.votes, heads, found.official).in_order(self.order.runs)
+        heads = pooled_only(self.pooled, self.selected, [])
+        return win_ratios(self.votes, heads, self.found.official).in_order(self.order.runs)
 
     @cached_property
     def boards(self) -> Boards:
@@ -379,6 +378,7 @@ class Material:
         for name, one in sorted(self.beside.items(), key=lambda told: told[1] is not self):
             if one.has("judgments"):
                 found += one.voters(name or "people")
+        needed(found or None, "judgments")
         own = self.found.best and self.found.best.qrels  # a study's, which its voters have
         found += [
             Assessor(name=labels.name, kind="labels", labels=labels)
@@ -430,8 +430,7 @@ class Material:
     @cached_property
     def repeated(self) -> tuple[SetsCompared, ...]:
         """How far two more rounds of voting like the first one's agree, several times."""
-        assert self.voted.votes is not None
-        return self.voted.votes.two_rounds(self.found.rng("again"))
+        return needed(self.voted.votes, "judgments").two_rounds(self.found.rng("again"))
 
     @cached_property
     def taus(self) -> list[RankCorrelation | None]:
@@ -494,6 +493,13 @@ class Material:
         """Keep a result's notices."""
         self._notices += result.notices  # type: ignore[attr-defined]
         return result
+
+
+def needed(given: T | None, need: str) -> T:
+    """Return what an exhibit is made from; refuse that there is none."""
+    if given is None:
+        raise InputError(f"it needs {NEEDS[need]}")
+    return given
 
 
 def _of_stage(study: Study, stage: Sequence[str]) -> Judgments:

@@ -13,6 +13,7 @@ from prefjudge.core.pools import PoolDesign
 from prefjudge.core.runs import Order
 from prefjudge.errors import InputError
 from prefjudge.reading.given import in_memory, is_address
+from prefjudge.reading.remote import is_remote
 from prefjudge.resources import resource_dir
 from prefjudge.show.tables import COLUMN, TEXT
 
@@ -210,18 +211,23 @@ def _seen_from(paper: Paper, folder: Path) -> Paper:
     def moved(told: Experiment) -> Experiment:
         paths = {key: getattr(told, key) for key in _FILES if key in told.model_fields_set}
         return told.model_copy(
-            update={key: _each(said, lambda path: normpath(folder / path)) for key, said in paths.items()}
+            update={
+                key: _each(key, said, lambda path: normpath(folder / path)) for key, said in paths.items()
+            }
         )
 
     near = {name: moved(one) for name, one in paper.experiments.items()}
     return paper.with_options(moved(paper)).model_copy(update={"experiments": near})
 
 
-def _each(said: Any, place: Callable[[str], str]) -> Any:
-    """Return paths or patterns, each perhaps behind a name, at another place; an address has only one."""
+def _each(key: str, said: Any, place: Callable[[str], str]) -> Any:
+    """Return paths or patterns at another place; an address has only one. Label sets may have names."""
     if isinstance(said, tuple):
-        return tuple(_each(one, place) for one in said)
-    name, separator, path = str(said).rpartition("=")
+        return tuple(_each(key, one, place) for one in said)
+    name, separator, path = str(said).partition("=")
+    there = any(Path(one).exists() for one in (str(said), place(str(said))))
+    if key != "qrels" or not separator or there or is_remote(str(said)):
+        name, separator, path = "", "", str(said)
     here = Path(path).is_absolute() or is_address(path) or path.startswith(("irds:", "hf:"))
     return f"{name}{separator}{path if here else place(path)}"
 
@@ -233,6 +239,6 @@ def start_paper(name: str, given: Experiment, folder: Path) -> str:
         said = getattr(given, key)
         if any(map(in_memory, said if isinstance(said, tuple) else [str(said)])):
             raise InputError(f"{key} is in memory, and a paper's file names files", "Leave out init.")
-        said = _each(said, lambda path: relpath(path, folder)) if key in _FILES else said
+        said = _each(key, said, lambda path: relpath(path, folder)) if key in _FILES else said
         lines.append(f"{key} = {json.dumps(said)}")
     return "\n".join([*lines, "", _shipped(name)])

@@ -208,6 +208,10 @@ class _Reproduction:
         known = {tag for one in reading for tag in one.heads.runs}
         for one in reading:
             one.name_runs(known)
+        tags = [*paper.names.values()]
+        if taken := [name for name in paper.names if name in known and name not in tags]:
+            what = f"names: {taken[0]} is also the tag of another run"
+            raise InputError(what, "Give one of the two another name.")
         gone = [f"{name} = {tag!r}" for name, tag in paper.names.items() if known and tag not in known]
         simulated = any(one.simulate for one in self.told)
         stamps = {name: self._stamp(one) for name, one in self.experiments.items()}
