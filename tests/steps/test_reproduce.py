@@ -507,7 +507,9 @@ def test_what_is_missing_is_said_for_each_exhibit_and_files_in_the_folder_stay(t
     (tmp_path / "qrels").write_bytes(QRELS.read_bytes())
     with pytest.raises(InputError, match=r"is in the output folder"):
         prefjudge.reproduce("shallow-pooling", runs=RUNS, qrels=tmp_path / "qrels", out=tmp_path)
-    assert all((tmp_path / name).exists() for name in ("qrels", "figure-3.svg"))
+    with pytest.raises(InputError, match="nothing of"):
+        prefjudge.reproduce("shallow-pooling", runs=RUNS, out=tmp_path)
+    assert all((tmp_path / name).exists() for name in ("qrels", "figure-3.svg", "index.html")), "as it was"
 
 
 @pytest.mark.parametrize(
@@ -536,14 +538,18 @@ def test_each_experiment_has_its_own_votes_and_the_runs_have_the_papers_names(
     labels = [line.split() for line in Path("QRELS").read_text().splitlines()]
     duels = "".join(f"{query} {doc} {doc}x {doc}x\n" for query, _, doc, _ in labels)
     text = told("shallow-pooling", runs=["runs"], qrels=["QRELS"]).read_text()
-    names = '[names]\nB = "lexical"\nA = "reranker-large"\n\n[experiments.top]\njudgments = "duels"\n'
+    names = '[names]\nB = "lexical"\nA = "reranker-large"\n\n[experiments.spare]\n'
+    names += '[experiments.top]\njudgments = "duels"\n'
     apart = text.replace("[experiments.top]\n", names).replace("sample = 500", 'judgments = "JUDGMENTS"')
     (tmp_path / "duels").write_text(duels)
     Path("duels").write_text(duels)
     duels += "".join(f"more{number} a b a\n" for number in range(20))
     Path("joined").write_text(Path("JUDGMENTS").read_text() + duels)
     Path("apart.toml").write_text(apart)
-    made = prefjudge.reproduce("apart.toml", out=tmp_path / "apart")
+    made = prefjudge.reproduce("apart.toml", judgments="joined", out=tmp_path / "apart")
+    assert "--judgments is not used where an experiment has its own: top, pools" in made.notices
+    assert "no exhibit is made of the experiment spare" in made.notices
+    assert "--judgments duels" in Path(made.index).read_text(), "Table 2, whichever experiment comes first"
     alone = prefjudge.score(
         runs="runs", qrels=["original=QRELS", "preference=PREFERENCE.qrels"], measure="RR@10", common=True
     )
@@ -617,15 +623,21 @@ def test_init_writes_the_papers_own_file_with_what_is_given(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(home)
-    folder = tmp_path / "deep"
+    folder = tmp_path / "g[1]🙂"
     folder.mkdir()
     Path("k1=0.9").symlink_to("runs")
     given = ["--runs", "k1=0.9/*", "--qrels", "QRELS", "--leaderboard", "LEADERBOARD.csv", "--init"]
     _printed(["prefjudge", "reproduce", "significant-improvements", *given, "--out", str(folder / "my.toml")])
     with pytest.raises(InputError, match="there already"):
         prefjudge.reproduce("significant-improvements", init=True, out=folder / "my.toml")
+    text = (folder / "my.toml").read_text()
+    (folder / "runs").symlink_to(RUNS)
+    own = re.sub("runs = .*", 'runs = ["runs/*"]', text, count=1)
+    (folder / "own.toml").write_text(f'{own}[[exhibits]]\nname = "Table-1"\nshows = "s"\nmake = "outcomes"\n')
+    found = prefjudge.reproduce(folder / "own.toml", out=tmp_path / "own")
+    (twice,) = (one.missing for one in found.exhibits if not one.files)
+    assert twice.startswith("table-1.csv is a file of another exhibit")
     monkeypatch.chdir(folder)  # its paths are seen from the file, wherever one stands
-    text = Path("my.toml").read_text()
     Path("my.toml").write_text(f'until = "2021-01-31"\ntested = [["lexical", "first-try"]]\n{text}')
     found = prefjudge.reproduce("my.toml")
     assert found.folder == "my"
@@ -650,11 +662,6 @@ def test_init_writes_the_papers_own_file_with_what_is_given(
         ("name = 'x'\nexhibits = []\nnames = {A = 'r', B = 'r'}", "gives the run r two names"),
         ("name = 'x'\nexhibits = []", r"reproduce \S+my\.toml --runs"),
         ("name = 'x'\nexhibits = [{name='T', shows='s', make='magic'}]", "nothing makes 'magic'"),
-        (
-            "name = 'x'\nexhibits = [{name='Table 1', shows='s', make='naive'}, "
-            "{name='Table-1', shows='s', make='outcomes'}]",
-            "the files of Table 1 and Table-1 would have one name",
-        ),
         (
             f"name = 'x'\nruns = ['{RUNS}']\nqrels=['{QRELS}']\nexhibits = [{{name='T', shows='s', "
             "make='naive', columns=['a', 'colour']}]",

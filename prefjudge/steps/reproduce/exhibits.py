@@ -431,3 +431,6 @@ MAKERS: Mapping[str, Callable[[Material], Iterable[Part]]] = {
     "mixed": _mixed,
 }
 """What makes an exhibit, by the name that its paper's description gives it."""
+
+OF_ALL = frozenset({"assessors", "all-boards", "partings", "mixed"})
+"""Those that are made of all experiments."""

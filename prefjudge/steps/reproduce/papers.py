@@ -3,6 +3,8 @@
 import json
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from glob import escape, has_magic
 from os.path import normpath, relpath
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -126,6 +128,18 @@ class Paper(Experiment):
         """Return the paper with what is given in the place of what it tells of all its experiments."""
         return self.model_copy(update={key: getattr(given, key) for key in given.given})
 
+    def passed_over(self, given: Experiment) -> list[str]:
+        """Return what is given and not used where experiments have their own."""
+        having = {
+            key: [name for name, one in self.experiments.items() if key in one.model_fields_set]
+            for key in given.given
+        }
+        return [
+            f"--{key} is not used where an experiment has its own: {', '.join(names)}"
+            for key, names in having.items()
+            if names
+        ]
+
     def experiment(self, name: str) -> Experiment:
         """Return an experiment, the first one by default; its runs are called by their tags."""
         own = self.experiments[name] if name else next(iter(self.experiments.values()), Experiment())
@@ -180,10 +194,6 @@ def _read(text: str, where: str) -> Paper:
     tags = [*paper.names.values()]
     if twice := [tag for tag in tags if tags.count(tag) > 1]:
         raise InputError(f"{where} gives the run {twice[0]} two names", "Leave one of them out.")
-    files = [one.file for one in paper.exhibits if one.make]
-    if same := [one.name for one in paper.exhibits if one.make and files.count(one.file) > 1]:
-        what = f"{where}: the files of {' and '.join(same[:2])} would have one name"
-        raise InputError(what, "Tell the names of these exhibits apart by a letter or a digit.")
     unknown = sorted({one.experiment for one in paper.exhibits} - {"", *paper.experiments})
     if unknown:
         raise InputError(f"{where} has no experiment {unknown[0]!r}", f"Add [experiments.{unknown[0]}].")
@@ -208,12 +218,14 @@ def _explained(error: Any) -> str:
 def _seen_from(paper: Paper, folder: Path) -> Paper:
     """Return a paper with its paths, which are a folder's, as the working directory has them."""
 
+    def placed(key: str, path: str) -> str:
+        pattern = key == "runs" and has_magic(path) and not (folder / path).exists()
+        return normpath(Path(escape(str(folder)) if pattern else folder) / path)
+
     def moved(told: Experiment) -> Experiment:
         paths = {key: getattr(told, key) for key in _FILES if key in told.model_fields_set}
         return told.model_copy(
-            update={
-                key: _each(key, said, lambda path: normpath(folder / path)) for key, said in paths.items()
-            }
+            update={key: _each(key, said, partial(placed, key)) for key, said in paths.items()}
         )
 
     near = {name: moved(one) for name, one in paper.experiments.items()}
@@ -240,5 +252,5 @@ def start_paper(name: str, given: Experiment, folder: Path) -> str:
         if any(map(in_memory, said if isinstance(said, tuple) else [str(said)])):
             raise InputError(f"{key} is in memory, and a paper's file names files", "Leave out init.")
         said = _each(key, said, lambda path: relpath(path, folder)) if key in _FILES else said
-        lines.append(f"{key} = {json.dumps(said)}")
+        lines.append(f"{key} = {json.dumps(said, ensure_ascii=False)}")
     return "\n".join([*lines, "", _shipped(name)])

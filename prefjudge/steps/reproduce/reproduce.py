@@ -34,7 +34,7 @@ from prefjudge.reading.options import ReadOptions
 from prefjudge.show.cells import Table
 from prefjudge.show.results import Screen, Shown, first_few
 from prefjudge.show.tables import to_latex
-from prefjudge.steps.reproduce.exhibits import MAKERS, SIMULATION, STAMP, Part, rehearse
+from prefjudge.steps.reproduce.exhibits import MAKERS, OF_ALL, SIMULATION, STAMP, Part, rehearse
 from prefjudge.steps.reproduce.material import Material
 from prefjudge.steps.reproduce.papers import NEEDS, Exhibit, Experiment, Paper, load_paper, start_paper
 from prefjudge.study.store import Study, open_study
@@ -168,8 +168,9 @@ def reproduce(
         write_text(path, start_paper(str(paper), given, path.parent))
         return ReproduceResult(paper=told.name, folder=str(path.parent), index=str(path))
     with ExitStack() as opened:
-        told, folder = told.with_options(given), Path(out or Path(paper).stem)
-        return _Reproduction(told, _EXAMPLE.format(quoted(paper)), folder, how, opened).made()
+        folder, example = Path(out or Path(paper).stem), _EXAMPLE.format(quoted(paper))
+        making = _Reproduction(told.with_options(given), example, folder, how, opened)
+        return making.made(told.passed_over(given))
 
 
 _EXAMPLE = "Run, for instance: prefjudge reproduce {} --runs 'runs/*' --qrels FILE --out DIR"
@@ -178,12 +179,13 @@ _EXAMPLE = "Run, for instance: prefjudge reproduce {} --runs 'runs/*' --qrels FI
 class _Reproduction:
     """A paper's experiments, each opened once, and the folder that its exhibits are written to.
 
-    Each name is listed before its file is written, so that a killed run can be repeated.
+    Each name is listed before its file is written, so that a killed run can be repeated. What an earlier run
+    wrote stays until this one has made its own.
     """
 
     def __init__(self, paper: Paper, example: str, folder: Path, how: ReadOptions, opened: ExitStack) -> None:
         self.paper, self.example, self.folder = paper, example, folder
-        self._names: list[str] = []
+        self._names, self._earlier = list[str](), list[str]()
         told = {name: paper.experiment(name) for name in paper.experiments or ("",)}
         self.told = [*told.values()]
         self._refuse_too_little()
@@ -197,8 +199,8 @@ class _Reproduction:
         for one in self.experiments.values():
             one.beside = self.experiments
 
-    def made(self) -> ReproduceResult:
-        """Make the exhibits, and the page that shows them."""
+    def made(self, odd: Sequence[str]) -> ReproduceResult:
+        """Make the exhibits, and the page that shows them and what was odd."""
         paper, experiments = self.paper, [*self.experiments.values()]
         for one in experiments:  # what cannot be read is reported here, once
             for read, path in ((read_leaderboard, one.told.leaderboard), (read_text, one.told.held_out)):
@@ -228,7 +230,14 @@ class _Reproduction:
                 (file,) = self._claim(self._beside(one, PREFERENCE_FILE).name)
                 write_qrels(file, answers, rehearsal=one.found.rehearsal)
         wrong = [f"names: there is no run of {', '.join(gone)}"] * bool(gone)
-        notices = tuple(dict.fromkeys([*wrong, *(said for one in experiments for said in one.noticed)]))
+        made_of = {one.experiment or next(iter(self.experiments)) for one in paper.exhibits if one.make}
+        if OF_ALL.isdisjoint(one.make for one in paper.exhibits):
+            wrong += [
+                f"no exhibit is made of the experiment {one}"
+                for one in self.experiments
+                if one not in made_of
+            ]
+        notices = tuple(dict.fromkeys([*odd, *wrong, *(said for one in experiments for said in one.noticed)]))
         of = {stamp: f" ({', '.join(names)})" if len(said) > 1 else "" for stamp, names in said.items()}
         also = "".join(f"{stamp}{of[stamp]}. " for stamp in said if stamp) + (
             paper.citation and f"After: {paper.citation}"
@@ -237,6 +246,10 @@ class _Reproduction:
         sections += [section for _, section in made]
         (index,) = self._claim(INDEX_FILE)
         write_text(index, report_page(f"{paper.name}, from your own data", first, sections, notices))
+        for name in {*self._earlier}.difference(self._names):
+            (self.folder / name).unlink(missing_ok=True)
+        self._earlier.clear()
+        self._claim()
         return ReproduceResult(
             paper=paper.name,
             folder=str(self.folder),
@@ -284,7 +297,7 @@ class _Reproduction:
         return STAMP if one.told.simulate else stamp_of(one.found.rehearsal if one.reads_runs else None)
 
     def _open(self) -> None:
-        """Open a folder that is new, empty, or of an earlier run, whose files are removed."""
+        """Open a folder that is new, empty, or of an earlier run, whose files are replaced."""
         folder = self.folder
         if folder.exists() and not folder.is_dir():
             raise InputError(f"{folder} is a file", "Give a new folder: --out DIR")
@@ -294,15 +307,13 @@ class _Reproduction:
             except (OSError, ValueError, KeyError, TypeError, RecursionError):
                 what = f"{folder} is not empty, and prefjudge reproduce did not write it"
                 raise InputError(what, "Give a new folder: --out DIR") from None
-            for name in names:
-                if isinstance(name, str) and Path(name).name == name:
-                    (folder / name).unlink(missing_ok=True)
+            self._earlier += [name for name in names if isinstance(name, str) and Path(name).name == name]
         folder.mkdir(parents=True, exist_ok=True)
 
     def _claim(self, *names: str) -> list[Path]:
         """List files that are about to be written, and return them."""
         self._names += names
-        write_text(self.folder / LIST_FILE, json_text({"files": self._names}) + "\n")
+        write_text(self.folder / LIST_FILE, json_text({"files": [*self._earlier, *self._names]}) + "\n")
         return [self.folder / name for name in names]
 
     def _simulate(self) -> Section:
@@ -347,6 +358,9 @@ class _Reproduction:
         drawn = [*_named(exhibit.file, [one() for one in made if callable(one)])]
         figures = {f"{stem}.{form}": figure for stem, figure in drawn for form in _FIGURES}
         names = [*tables, *figures]
+        if twice := [name for name in names if name in self._names]:
+            hint = "Tell the names of the two apart by a letter or a digit."
+            raise InputError(f"{twice[0]} is a file of another exhibit", hint)
         beside = [name.replace(".csv", f".{ENDING}") for name in names if stamp and name.endswith(".csv")]
         self._claim(*names, *beside)
         for name, table in tables.items():
