@@ -474,7 +474,7 @@ def _said(cause: str, found: Mapping[str, int], queries: int, what: str) -> list
     if not counts:
         return []
     named = ", ".join(f"{run} {count:,}" for count, run in counts[:_NAMED])
-    more = f" and {len(counts) - _NAMED:,} runs more" if len(counts) > _NAMED else ""
+    more = f" and {many(len(counts) - _NAMED, 'other run')}" if len(counts) > _NAMED else ""
     runs = f"in {len(counts):,} of {many(len(found), 'run')}"
     return [Notice(where=cause, what=f"{runs}, of {many(queries, 'query')}: {named}{more}; {what}")]
 

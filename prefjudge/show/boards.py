@@ -453,10 +453,10 @@ def winratio_matrix(
 def _win_notes(result: WinRatios, shown: Sequence[str]) -> tuple[str, ...]:
     unit = f"{many(result.queries, 'query')}, by the majority of their votes"
     decided = [pair.wins_a + pair.wins_b for pair in result.pairs]
-    least, most = min(decided, default=0), max(decided, default=0)
+    between = " to ".join(dict.fromkeys(f"{end(decided, default=0):,}" for end in (min, max)))
     notes = (
         "How often the top passage of the column was preferred to that of the row, over "
-        f"{unit if result.count == 'majority' else 'votes'}; {least:,} to {most:,} of them compare a pair.",
+        f"{unit if result.count == 'majority' else 'votes'}; {between} of them compare a pair.",
         f"Marked: significant at {ALPHA:g} after a Bonferroni correction for "
         f"{many(len(result.pairs), 'pair')} ({result.test}).",
         "The last row counts the runs that each column beats.",

@@ -30,7 +30,7 @@ from prefjudge.show.cells import Column, Table, table
 from prefjudge.show.studies import result_lists_table
 from prefjudge.steps.agreement import agreement
 from prefjudge.steps.audit import AuditResult, audit
-from prefjudge.steps.reproduce.material import MEASURES, MOST_SHOWN, Material, needed
+from prefjudge.steps.reproduce.material import MEASURES, Material, needed
 from prefjudge.steps.reproduce.papers import Exhibit
 from prefjudge.steps.winratio import with_texts
 from prefjudge.study.store import generator
@@ -94,10 +94,9 @@ def _sizes(pools: Pools) -> Iterator[Part]:
 
 def _win_ratios(of: Material) -> Iterator[Part]:
     found = of.called(of.ratios)
-    shown = of.called(of.told.shown) or (MOST_SHOWN if len(found.runs) > MOST_SHOWN + 1 else found.runs)
-    chosen = runs_to_show(found, shown)
+    chosen = runs_to_show(found, of.called(of.shown))
     yield boards.winratio_matrix(found, shown=chosen)
-    if len(found.runs) > MOST_SHOWN + 1:
+    if len(chosen) < len(found.runs):
         yield boards.winratio_list(found)
     pairs = tuple(pair for pair in found.pairs if {pair.a, pair.b} <= {*chosen})
     yield partial(plots.plot_win_ratios, replace(found, runs=chosen, pairs=pairs))

@@ -109,7 +109,7 @@ class Material:
             return ""
         if (runs := self._runs_of(exhibit, verb)) is None:
             return ""
-        told, audited, pooled = self.told, verb == "audit", verb == "pool"
+        told, audited = self.told, verb == "audit"
         labels = [str(one) for one in self.labels]
         if verb in ("winratio", "pool", "compare"):
             labels = [str(named_source(one)[1]) for one in self.labels[:1]]
@@ -117,7 +117,7 @@ class Material:
             labels.append(f"{PREFERENCE_NAME}={preference}")
         given = {name: getattr(told, name) for name in Experiment.model_fields}
         given |= {"runs": runs, "qrels": labels, "order_by": told.leaderboard, "draw": told.shown}
-        given |= {"runs_shown": told.shown or MOST_SHOWN, "queries": labelled, **self.how}
+        given |= {"runs_shown": self.shown if "--runs-shown" in rest else (), "queries": labelled, **self.how}
         if exhibit.make == "selected-sizes":
             rest += ["--queries"]
             given["sample"] = len(self.selected.queries)
@@ -125,7 +125,7 @@ class Material:
         said = [program, verb]
         if subject := told.leaderboard if audited else told.study:
             said += [*["--study"] * (verb == "compare"), str(subject)]
-        rest += ["--until"] if audited else ["--order", *["--seed"] * (not pooled)]
+        rest += ["--until"] if audited else ["--order", *["--seed"] * (verb != "pool")]
         rest += ["--on-duplicate"] * ("on_duplicate" in self.how and not audited)
         rest += ["--measure", "RR@10"] * (verb == "score" and self.study is not None)  # it has its own
         asked = set[str]()
@@ -169,6 +169,7 @@ class Material:
             told.stage
             or (told.tested and verb == "compare")
             or (study and verb == "pool")
+            or ("--order-by" in rest and self.order.name != "the leaderboard")
             or (exhibit.make == "left-out" and told.pooled and not self.found.pools)
             or ("--judgments" in rest and not (study or told.judgments))
             or (exhibit.make == "selected-sizes" and (told.judgments or told.pool or told.seed is not None))
@@ -353,6 +354,12 @@ class Material:
         """The win ratios of the pooled runs, in the paper's order, and the tests of these pairs alone."""
         heads = pooled_only(self.pooled, self.selected, [])
         return win_ratios(self.votes, heads, self.found.official).in_order(self.order.runs)
+
+    @property
+    def shown(self) -> int | tuple[str, ...]:
+        """The runs whose win ratios are printed: the best, or those to be shown and the perfect ranking."""
+        told, perfect = self.told.shown, [run for run in self.ratios.runs if run == PERFECT]
+        return (*perfect, *told) if told else MOST_SHOWN
 
     @cached_property
     def boards(self) -> Boards:

@@ -130,14 +130,9 @@ class Paper(Experiment):
 
     def passed_over(self, given: Experiment) -> list[str]:
         """Return what is given and not used where experiments have their own."""
-        having = {
-            key: [name for name, one in self.experiments.items() if key in one.model_fields_set]
-            for key in given.given
-        }
+        own = [(key, name) for name, one in self.experiments.items() for key in one.given]
         return [
-            f"--{key} is not used where an experiment has its own: {', '.join(names)}"
-            for key, names in having.items()
-            if names
+            f"--{key} is not used for {name}, which has its own" for key, name in own if key in given.given
         ]
 
     def experiment(self, name: str) -> Experiment:
