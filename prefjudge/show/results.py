@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def record_tables(record: object) -> tuple[Table, ...]:
     """Return a table of a record's plain values, then one for each of its lists of records and mappings.
 
-    What a record leaves out of its ``repr`` is bulk, and left out here.
+    What a record leaves out of its ``repr`` is bulk, and left out here; so are notices, which come first.
     """
     assert is_dataclass(record)
     plain: list[tuple[Value, Value]] = []
@@ -40,7 +40,8 @@ def record_tables(record: object) -> tuple[Table, ...]:
 
 
 def _values(record: Any) -> list[tuple[str, Any]]:
-    return [(field.name, getattr(record, field.name)) for field in fields(record) if field.repr]
+    names = [field.name for field in fields(record) if field.repr and field.name != "notices"]
+    return [(name, getattr(record, name)) for name in names]
 
 
 def _is_plain(value: object) -> bool:

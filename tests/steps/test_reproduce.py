@@ -546,6 +546,7 @@ def test_each_experiment_has_its_own_votes_and_the_runs_have_the_papers_names(
     for name in ("top", "pools"):
         assert f"--judgments is not used for {name}, which has its own" in made.notices
     assert "no exhibit is made of the experiment spare" in made.notices
+    assert "no exhibit" not in str(made.tables()), "notices are lines before"
     assert "--judgments duels" in Path(made.index).read_text(), "Table 2, whichever experiment comes first"
     alone = prefjudge.score(
         runs="runs", qrels=["original=QRELS", "preference=PREFERENCE.qrels"], measure="RR@10", common=True
