@@ -317,8 +317,9 @@ def find_contested(judgments: Judgments) -> tuple[tuple[str, ...], float]:
     """Return the few who cast half of the votes, and how probably others have no truth in common with them.
 
     Votes that some shared rule casts are of one mind by themselves, and so taken for the truth. Given one
-    order, who wins wins by the votes of others, too: wins are held against wins, within the few and across,
-    so that no two need to vote on the same pair.
+    order, who wins wins by the votes of others, too: wins are held against wins, within the few, within the
+    others and across, so that no two need to vote on the same pair. Where others hardly agree with each other
+    they tell nothing against the few.
     """
     judgments = independent(judgments)
     cast = np.bincount(judgments.worker + 1, minlength=1 + len(judgments.workers))[1:]
@@ -343,25 +344,27 @@ def _no_truth_in_common(judgments: Judgments, few: NDArray[np.bool_]) -> float:
     sides = np.concatenate((judgments.left[rows], judgments.right[rows]))
     of = np.tile(judgments.query[rows].astype(np.int64), 2) * len(judgments.docs) + sides
     doc, place = np.unique(of, return_inverse=True)
+    query = doc // len(judgments.docs)
 
     def products(worth: Floats) -> Floats:
-        """Return, by query, the sum over candidates of wins by the few times those by others; and within."""
+        """Return, by query, the sum over candidates of wins by the few times others'; within few; others."""
         each = scipy.sparse.csr_array((worth, (place, np.tile(worker, 2))), shape=(doc.size, few.size))
-        theirs, within = each @ few, each.power(2) @ few
-        both = (theirs * (each @ ~few), (theirs**2 - within) / 2.0)
-        return np.stack([np.bincount(doc // len(judgments.docs), weights=one) for one in both])
+        theirs, others = each @ few, each @ ~few
+        within, beside = ((of**2 - each.power(2) @ by) / 2.0 for of, by in ((theirs, few), (others, ~few)))
+        return np.stack([np.bincount(query, weights=one) for one in (theirs * others, within, beside)])
 
     won, met = products(np.concatenate((choice, -choice))), products(np.ones(2 * rows.size))
     asked = met.any(axis=0)
     won, met = won[:, asked], met[:, asked]
     # across and within, of all queries and without each of them (the jackknife)
-    across, within = won.sum(axis=1) / np.maximum(met.sum(axis=1), 1.0)
+    means = won.sum(axis=1) / np.maximum(met.sum(axis=1), 1.0)
     left = (won.sum(axis=1)[:, None] - won) / np.maximum(met.sum(axis=1)[:, None] - met, 1.0)
-    far = left[1] / 2.0 - left[0]
-    spread = (far.size - 1) * float(far.var())
-    # As probable, beside one truth in common, as normal densities around nothing and around `within` say.
-    odds = within * (within / 2.0 - across) / max(spread, 1e-9)
-    return float(scipy.special.expit(min(odds, 700.0) - np.log(_RARELY))) if within > 0.0 else 0.0
+    # Agreement is a product of how far either side reads: with one truth in common, so much is across.
+    due, left_due = (np.sqrt(np.maximum(of[1:], 0.0).prod(axis=0)) for of in (means, left))
+    spread = (left_due.size - 1) * float((left_due / 2.0 - left[0]).var())
+    # As probable, beside one truth in common, as normal densities around nothing and around `due` say.
+    odds = due * (due / 2.0 - means[0]) / max(spread, 1e-9)
+    return float(scipy.special.expit(min(odds, 700.0) - np.log(_RARELY))) if due > 0.0 else 0.0
 
 
 # Confidence of resolutions: how probable it is that each is right, and how often all are.
