@@ -139,7 +139,7 @@ def test_a_resolved_query_tells_all_and_probabilities_where_they_are_known() -> 
 
 @pytest.mark.parametrize(("low", "high", "way"), [(-0.1, -0.02, "high"), (0.02, 0.1, "low")])
 def test_votes_that_do_not_go_as_foretold_are_said_first(low: float, high: float, way: str) -> None:
-    told = Foretold(votes=1968, agreed=0.63 + (low + high) / 2, foretold=0.63, low=low, high=high)
+    told = Foretold(votes=1968, queries=60, agreed=0.63 + (low + high) / 2, foretold=0.63, low=low, high=high)
     found = summarise_confidence(FOUND, confidence(), told)
     assert found.fits is False
     first, _ = found.words
@@ -168,14 +168,14 @@ def told_of(lines: list[str]) -> Foretold | None:
     return foretell(judgments, estimate_scales(judgments, rng=rng), rng=rng)
 
 
-@pytest.mark.parametrize("lapses", [0.0, 0.4, 1.0])
-def test_votes_of_the_model_go_as_foretold(lapses: float) -> None:
-    chances, _ = LapseNoise(error=0.3, lapses=lapses).draw_chances(60, 5, np.random.default_rng(3))
+@pytest.mark.parametrize(("error", "lapses"), [(0.3, 0.0), (0.3, 0.4), (0.3, 1.0), (0.12, 0.0)])
+def test_votes_of_the_model_go_as_foretold(error: float, lapses: float) -> None:
+    chances, _ = LapseNoise(error=error, lapses=lapses).draw_chances(80, 5, np.random.default_rng(3))
     found = told_of(votes_by(chances, 3, seed=4))
     assert found
     assert found.fits
-    assert 1700 < found.votes <= 60 * 10 * 3, "each vote is foretold once, if the others tell anything of it"
-    assert found.high - found.low < 0.1
+    assert (found.votes, found.queries) == (80 * 10 * 3, 80), "each vote is foretold"
+    assert found.high - found.low < 0.08
 
 
 def test_votes_that_agree_and_yet_go_in_circles_are_not_as_foretold() -> None:

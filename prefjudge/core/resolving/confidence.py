@@ -11,9 +11,16 @@ import scipy
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from prefjudge.core.judgments import Judgments, independent, nameless
-from prefjudge.core.pools import Pools, find_rows
-from prefjudge.core.resolving.posterior import ABOUT, by_orders, draw_chances, fit_strengths, log_evidences
+from prefjudge.core.judgments import Judgments, independent, nameless, only_queries
+from prefjudge.core.pools import Pools, find_rows, select_queries
+from prefjudge.core.resolving.posterior import (
+    ABOUT,
+    by_orders,
+    draw_chances,
+    fit_strengths,
+    log_evidences,
+    mean_chances,
+)
 from prefjudge.core.resolving.resolutions import Resolution, Resolutions
 from prefjudge.core.resolving.scales import (
     Scales,
@@ -28,7 +35,6 @@ from prefjudge.core.resolving.shapes import FIGURES, average_chances, learn_shap
 from prefjudge.core.resolving.tournaments import Floats, Index, Tournaments, tournaments, vote_matrices
 from prefjudge.core.runs import Codes, Qrels
 from prefjudge.core.shortcuts import CLIQUE, Shortcut
-from prefjudge.core.strategies import LapseNoise, error_of_scale
 from prefjudge.words import chance_text, many
 
 _Function = TypeVar("_Function", bound=Callable[..., object])
@@ -147,7 +153,7 @@ def assess_confidence(
 
 _CLOSE = 0.05
 """So little by which P(best) may be off by the shapes of strengths needs no words."""
-_QUERIES, _FOLDS, _PEOPLE, _DRAWN, _LEVEL = 150, 5, 3, 1, 0.95
+_QUERIES, _FOLDS, _PEOPLE, _SPLITS, _LEVEL = 200, 5, 3, 3, 0.95
 _FEWEST = 10
 """The fewest queries that tell how far off votes are by chance."""
 _LIKELY_SHARE = 0.05
@@ -159,6 +165,8 @@ class Foretold:
     """How many votes go as those of others on other pairs say, and how many the model expects to."""
 
     votes: int
+    queries: int
+    """How many votes, on how many queries at most: those that have more than one vote on most pairs."""
     agreed: float
     foretold: float
     """The shares of the votes that do, and that were expected to."""
@@ -175,8 +183,9 @@ class Foretold:
     def words(self) -> str:
         """What was seen, and what was to be expected."""
         return (
-            f"of {many(self.votes, 'vote')} {self.agreed:.0%} agreed with what others say of other pairs, "
-            f"{self.foretold:.0%} were foretold ({100 * self.low:+.1f} to {100 * self.high:+.1f} points off)"
+            f"of {many(self.votes, 'vote')} on {self.queries:,} queries {self.agreed:.0%} agreed with what "
+            f"others say of other pairs, {self.foretold:.0%} were foretold "
+            f"({100 * self.low:+.1f} to {100 * self.high:+.1f} points off)"
         )
 
 
@@ -203,11 +212,11 @@ def foretell(
     """
     if judgments.click is not None:
         return None  # the wins of a choice go with each other, whatever the model
-    found, left = [], _QUERIES
-    for block in tournaments(judgments, pools=pools, block_rows=1 << 13):
-        if left > 0:
-            found.append(_foretold(block, scales, rng, trust))
-            left -= block.n_queries
+    voted = [judgments.queries[code] for code in np.unique(judgments.query).tolist()]
+    if len(voted) > _QUERIES:  # at random, as a file may begin with what is easy
+        voted = rng.choice(voted, size=_QUERIES, replace=False).tolist()
+        judgments, pools = only_queries(judgments, voted), pools and select_queries(pools, voted)
+    found = [_foretold(block, scales, rng, trust) for block in tournaments(judgments, pools=pools)]
     query, worker, surely, agrees = map(np.concatenate, zip(*found, strict=True))
     if (count := np.unique(query).size) < _FEWEST:
         return None
@@ -220,7 +229,7 @@ def foretell(
     wide = max(by_query, by_query + by_worker - by_both) ** 0.5 / off.size
     reach = float(scipy.special.stdtrit(count - 1, 0.5 + _LEVEL / 2.0)) * wide
     low, high = (agreed - foretold + side * reach for side in (-1.0, 1.0))
-    return Foretold(votes=off.size, agreed=agreed, foretold=foretold, low=low, high=high)
+    return Foretold(votes=off.size, queries=count, agreed=agreed, foretold=foretold, low=low, high=high)
 
 
 def _variance_of_sum(group: Index, off: Floats) -> float:
@@ -235,23 +244,26 @@ def _foretold(
     query, worker = block.query[block.left].astype(np.int64), block.worker.astype(np.int64)
     pair = np.minimum(block.left, block.right) * block.doc.size + np.maximum(block.left, block.right)
     _, of, times = np.unique(pair, return_inverse=True, return_counts=True)
-    repeated = np.bincount(query, weights=times[of] > 1, minlength=block.n_queries) > 0
-    folds = _evenly(pair, query, _FOLDS, rng)
-    people = _evenly(query * (2 + int(worker.max(initial=0))) + worker + 1, query, _PEOPLE, rng)
+    asked = np.bincount(query, minlength=block.n_queries)
+    repeated = 2 * np.bincount(query, weights=times[of] > 1, minlength=block.n_queries) > asked
+    person = query * (2 + int(worker.max(initial=0))) + worker + 1
     names = ("left", "right", "choice", "strength", "worker", "worth", "click")
     columns = {name: each for name in names if (each := getattr(block, name)) is not None}
-    ahead = np.zeros((2, of.size))
-    for fold, some in product(range(_FOLDS), range(_PEOPLE)):
-        out = (folds == fold) & (people == some)
-        others = (folds != fold) & ((people != some) | (worker < 0))
-        rest = replace(block, **{name: each[others] for name, each in columns.items()})
-        ahead[:, out] = _ahead(rest, block.left[out], block.right[out], scales, rng, trust)
-    surely = np.sign(ahead[0]) * ahead[1]
+    surely, agrees = np.zeros(of.size), np.zeros(of.size)
+    for _ in range(_SPLITS):  # one alone would say another thing each time
+        folds, people = _evenly(pair, query, _FOLDS, rng), _evenly(person, query, _PEOPLE, rng)
+        ahead = np.zeros((2, of.size))
+        for fold, some in product(range(_FOLDS), range(_PEOPLE)):
+            out = (folds == fold) & (people == some)
+            others = (folds != fold) & ((people != some) | (worker < 0))
+            rest = replace(block, **{name: each[others] for name, each in columns.items()})
+            ahead[:, out] = _ahead(rest, block.left[out], block.right[out], scales, rng, trust)
+        surely += np.sign(ahead[0]) * ahead[1] / _SPLITS
+        agrees += np.where(ahead[0] == 0.0, 0.5, np.sign(ahead[0]) == block.choice) / _SPLITS
     if trust is not None:
         surely *= trust(query + block.first, worker)
-    held = np.flatnonzero(repeated[query] & (ahead[0] != 0.0) & (block.choice != 0))
-    agrees = (np.sign(ahead[0]) == block.choice)[held].astype(np.float64)
-    return query[held] + block.first, worker[held] + 1, 0.5 + surely[held], agrees
+    held = np.flatnonzero(repeated[query] & (block.choice != 0))
+    return query[held] + block.first, worker[held] + 1, 0.5 + surely[held], agrees[held]
 
 
 def _evenly(key: Index, query: Index, many: int, rng: np.random.Generator) -> Index:
@@ -286,25 +298,11 @@ def _ahead(
         at[stack.rows], place[stack.rows] = np.arange(n)[:, None], np.arange(k)
         votes = np.flatnonzero(at[left] >= 0)
         query, x, y = at[left[votes]], place[left[votes]], place[right[votes]]
-        start = None
         for scale, lapses, weight in models:
-            fit = fit_strengths(stack.votes, scale=scale, start=start, within=ABOUT)
-            start, gap = fit.mean, fit.mean[query, x] - fit.mean[query, y]
-            weight /= every
-            found[0, votes] += weight * gap
-            if by_orders(k, lapses):
-                drawn = draw_chances(stack.votes, scale=scale, lapses=lapses, rng=rng, many=_DRAWN)
-                found[1, votes] += weight * (drawn.mean(axis=0)[query, x, y] - 0.5)
-                continue
-            covariance, noise = (
-                np.linalg.inv(fit.precision),
-                LapseNoise(error=error_of_scale(scale), lapses=min(lapses, 0.5)),
-            )
-            variance = covariance[query, x, x] + covariance[query, y, y] - 2.0 * covariance[query, x, y]
-            stretch, heed = noise.scale / scale, 1.0 - noise.tossed
-            # The mean of a logistic over a normal distribution (MacKay 1992).
-            gap *= stretch / np.sqrt(1.0 + np.pi / 8.0 * stretch**2 * variance)
-            found[1, votes] += 0.5 * weight * heed * np.tanh(0.5 * gap)
+            fit = fit_strengths(stack.votes, scale=scale, within=ABOUT)
+            chance = mean_chances(stack.votes, scale=scale, lapses=lapses, rng=rng)
+            found[0, votes] += weight / every * (fit.mean[query, x] - fit.mean[query, y])
+            found[1, votes] += weight / every * (chance[query, x, y] - 0.5)
     return found
 
 
@@ -445,7 +443,8 @@ class ConfidenceSummary:
         if self.foretold is None:
             words.append(
                 "these votes cannot show whether these probabilities fit: that takes ten queries with "
-                "two votes on each pair of three candidates; if preferences go in circles, they are too high"
+                "votes of two people on each pair of three candidates; if preferences go in circles, they "
+                "are too high"
             )
         elif self.foretold.fits:
             words.append(self.foretold.words)

@@ -420,6 +420,8 @@ _ROTATIONS = 1 << 18
 """About how many numbers all rotations have."""
 _CHOICE = 400
 """Samples of each query from which truths are taken, in proportion to their weights."""
+_SOME, _FEW = 100, 2
+"""Samples of strengths, and of orders, that tell what a vote is expected to be: a mean over many votes."""
 _LEAST_LOG = np.float32(-87)
 """The exponential of less is no normal number of 32 bits."""
 
@@ -656,6 +658,25 @@ def draw_chances(
         strength[:, some] = drawn[np.arange(len(logs)), :, one]
     gap = model.stretch[:, None, None] * (strength[..., :, None] - strength[..., None, :])
     found: Floats = 0.5 + 0.5 * model.heed[:, None, None] * np.tanh(0.5 * gap)
+    return found
+
+
+def mean_chances(votes: Floats, *, scale: float, lapses: float, rng: np.random.Generator) -> Floats:
+    """Return how probable each vote is, shape (n, k, k), over the whole posterior."""
+    n, k, _ = votes.shape
+    if by_orders(k, lapses):
+        several = draw_chances(votes, scale=scale, lapses=lapses, rng=rng, many=_FEW)
+        mean: Floats = several.mean(axis=0)
+        return mean
+    found, model = np.full((n, k, k), 0.5), _model(scale, lapses, n)
+    turns, fit = turns_of(1, k, rng), fit_strengths(votes, scale=scale, within=ABOUT)
+    for some, drawn, logs in _samples(votes, fit, model, _SOME, turns, np.arange(n), None):
+        share = np.exp(logs - logs.max(axis=1, keepdims=True))
+        share /= share.sum(axis=1, keepdims=True)
+        gap = model.stretch[some, None, None, None] * (drawn[:, :, None] - drawn[:, None])
+        found[some] += (
+            0.5 * model.heed[some, None, None] * np.einsum("nxyd,nd->nxy", np.tanh(0.5 * gap), share)
+        )
     return found
 
 
