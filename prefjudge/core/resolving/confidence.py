@@ -153,7 +153,7 @@ def assess_confidence(
 
 _CLOSE = 0.05
 """So little by which P(best) may be off by the shapes of strengths needs no words."""
-_QUERIES, _FOLDS, _PEOPLE, _SPLITS, _LEVEL = 200, 5, 3, 3, 0.95
+_QUERIES, _FOLDS, _PEOPLE, _SPLITS, _LEVEL = 200, 5, 3, 2, 0.95
 _FEWEST = 10
 """The fewest queries that tell how far off votes are by chance."""
 _LIKELY_SHARE = 0.05
@@ -454,8 +454,7 @@ class ConfidenceSummary:
         one = self.foretold
         if one is None or one.fits:
             return []
-        way = "high" if one.high < 0.0 else "low"
-        return [f"P(best) may be too {way}, as the votes do not fit its model: {one.words}"]
+        return [f"P(best) may be off, as the votes do not fit its model: {one.words}"]
 
     def _words_on_shortcuts(self) -> list[str]:
         if not self.shortcuts:

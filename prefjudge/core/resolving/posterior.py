@@ -420,7 +420,7 @@ _ROTATIONS = 1 << 18
 """About how many numbers all rotations have."""
 _CHOICE = 400
 """Samples of each query from which truths are taken, in proportion to their weights."""
-_SOME, _FEW = 100, 2
+_SOME, _FEW = 64, 2
 """Samples of strengths, and of orders, that tell what a vote is expected to be: a mean over many votes."""
 _LEAST_LOG = np.float32(-87)
 """The exponential of less is no normal number of 32 bits."""
