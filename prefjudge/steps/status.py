@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from prefjudge.database import Connection
 from prefjudge.show.cells import Table
 from prefjudge.show.results import Shown, record_tables
 from prefjudge.study.hits import HitStatus
 from prefjudge.study.money import committed_cents
 from prefjudge.study.people import evidence_against, load_rehearsal, load_undecided, paid_unasked
-from prefjudge.study.pools import load_gold_sets
 from prefjudge.study.progress import (
     ChallengeRecord,
     count_answers,
@@ -136,6 +136,12 @@ def status(
         return _counted(opened, _sureness(opened, True if top else confidence, top), past)
 
 
+def _gold_sets(opened: Study, db: Connection) -> int:
+    from prefjudge.study.pools import load_gold_sets  # a look at a study without gold starts fast
+
+    return len(load_gold_sets(db, opened.config.hit.passages))
+
+
 def _counted(opened: Study, sure: "StudySureness | None", past: "History | None") -> StatusResult:
     with opened.transaction(write=False) as db:
         kept, dropped = count_judgments(db)
@@ -147,7 +153,7 @@ def _counted(opened: Study, sure: "StudySureness | None", past: "History | None"
             study=str(opened.folder),
             queries=count_queries(db),
             pairs=count_rows(db, "pairs"),
-            gold=len(load_gold_sets(db, opened.config.hit.passages)),
+            gold=_gold_sets(opened, db) if count_rows(db, "gold") else 0,
             hits=hits,
             expired=count_expired(opened, target) if hits.get(HitStatus.OPEN) else 0,
             assignments=sum(count_verdicts(db).values()),

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given
@@ -17,7 +18,8 @@ TEXTS = st.text(st.characters(codec="utf-8"), max_size=30)
 
 
 def parsed(media, body):
-    return asyncio.run(_multipart(media, body))
+    with ThreadPoolExecutor(1) as thread:  # a browser of another test may have an event loop in this one
+        return thread.submit(asyncio.run, _multipart(media, body)).result()
 
 
 def read(fields):

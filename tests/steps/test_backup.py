@@ -218,7 +218,7 @@ def change(path: Path, *statements: str) -> None:
             "ledger",
             "made twice",
         ),
-        ("study.db", "UPDATE assignments SET collected = collected + 9000", "clock", "150 minutes ahead"),
+        ("study.db", "UPDATE assignments SET collected = collected + 9030", "clock", "150 minutes ahead"),
         ("study.db", "INSERT INTO schema_version VALUES (999)", "schema", "newer than this prefjudge"),
         ("study.db", "DELETE FROM gold", "store", "a row of slots belongs to one of gold"),
         ("marketplace.db", "UPDATE accounts SET cents = cents + 1 WHERE account LIKE 'worker:%'",
