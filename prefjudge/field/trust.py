@@ -226,9 +226,9 @@ _LOOKED, _GROWN = "votes looked at:", 1.02
 looked at again: of 300,000 it takes ten seconds."""
 
 
-_LITTLE, _TELLS_LITTLE, _TELLS_NOTHING, _ENOUGH_VOTES, _MANY = "votes that tell little:", 0.7, 0.1, 30, 0.25
+_LITTLE, _TELLS_LITTLE, _SURELY, _MANY = "votes that tell little:", 0.7, 0.99, 0.25
 """The setting that lists whose votes each count for less than the first share of others', as all votes tell.
-Who is below the second after so many is held, unless a greater share of the votes tells little."""
+Who tosses coins with the second probability is held, unless a greater share of the votes tells little."""
 
 
 def _find_coins(log: Judgments, counted: Mapping[str, int]) -> tuple[dict[str, str], list[str]]:
@@ -236,12 +236,13 @@ def _find_coins(log: Judgments, counted: Mapping[str, int]) -> tuple[dict[str, s
     trust = learn_trust(replace(log, gold=None))  # who knows the gold may be right on it, and it alone
     if trust is None:
         return {}, []
-    cast = [*zip(trust.workers, trust.reliability.tolist(), trust.cast.tolist(), strict=True)]
-    little = [worker for worker, tells, _ in cast if tells < _TELLS_LITTLE]
+    little = [
+        one for one, tells in zip(trust.workers, trust.reliability, strict=True) if tells < _TELLS_LITTLE
+    ]
     coins = {
         worker: f"{votes} votes agree with others' no more than coins do"
-        for worker, tells, votes in cast
-        if tells < _TELLS_NOTHING and votes >= _ENOUGH_VOTES
+        for worker, tossing, votes in zip(trust.workers, trust.tossing, trust.cast.tolist(), strict=True)
+        if tossing > _SURELY
     }
     # where these are many, perhaps it is the others who do not read: a person has to look
     theirs = sum(counted.get(worker, 0) for worker in little)

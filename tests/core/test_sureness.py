@@ -78,7 +78,7 @@ def test_votes_that_do_not_tell_how_many_are_wrong_give_no_share_of_wrong_votes(
 def test_what_is_known_of_workers_is_said_and_what_cannot_be_checked() -> None:
     trust = Trust(
         workers=("w", "v", "u"), reliability=np.array([0.4, 1.0, 0.5]), crowd=0.8, mean=0.7,
-        cast=np.ones(3, dtype=np.int64), gold=np.ones((2, 3), dtype=np.int64),
+        tossing=np.zeros(3), cast=np.ones(3, dtype=np.int64), gold=np.ones((2, 3), dtype=np.int64),
         _key=np.zeros(0, dtype=np.int64), _without=np.zeros(0),
     )  # fmt: skip
     found = summarise_confidence(FOUND, replace(confidence(), trust=trust))

@@ -89,6 +89,8 @@ _LEVELS = np.linspace(0.0, 1.0, 6)
 """The shares of votes that a worker does not cast by chance."""
 _CROWD = np.array([0.10, 0.04, 0.04, 0.04, 0.28, 0.50])
 """How often each of them occurs in crowds, before any vote."""
+_TOSSING = 0.3
+"""Who casts a lesser share of the votes not by chance, beside the most reliable, may as well toss coins."""
 _COUNTS_AS = 4.0
 """As many workers as that is worth."""
 _ROUNDS, _ROUGHLY = 6, 3
@@ -111,6 +113,8 @@ class Trust:
     reliability: Floats
     """Shape (n_workers,): the share of votes that each does not cast by chance, beside that of the most
     reliable one: its posterior mean."""
+    tossing: Floats
+    """Shape (n_workers,): how probable it is that this share is below ``_TOSSING``."""
     crowd: float
     """The same of the mean worker."""
     mean: float
@@ -197,6 +201,7 @@ def learn_trust(judgments: Judgments, *, pools: Pools | None = None, strengths: 
     return Trust(
         workers=judgments.workers,
         reliability=np.asarray(reliability)[:-1],
+        tossing=np.asarray(sum(share * fit.tossing for share, fit in fits))[:-1],
         crowd=sum(share * fit.crowd for share, fit in fits),
         mean=float(np.average(np.asarray(without)[votes.key_of_vote], weights=votes.worth)),
         cast=np.bincount(judgments.worker + 1, minlength=1 + len(judgments.workers))[1:],
@@ -236,6 +241,7 @@ class _Fit:
     """The reliability of each worker, of the mean worker, and of each key by all others of its worker."""
 
     reliability: Floats
+    tossing: Floats
     crowd: float
     others: Floats
     log_likelihood: float
@@ -273,6 +279,7 @@ def _fit(votes: "_Votes", scale: float, *, rounds: int) -> _Fit:
         trust = others[votes.key_of_vote]
     return _Fit(
         reliability=np.minimum(1.0, reliability / top),
+        tossing=posterior[:, _TOSSING * top > _LEVELS].sum(axis=1),
         crowd=min(1.0, float(spread @ _LEVELS) / top),
         others=others,
         log_likelihood=float(likely[known].sum()),
