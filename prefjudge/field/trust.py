@@ -118,7 +118,7 @@ def hold_workers(study: Study, names: Sequence[str]) -> None:
         barred = load_barred(db, target)
         for worker in held:
             before = barred.get(worker, "")
-            if before.startswith(HELD):
+            if before.startswith(HELD) and not _held_as_coin(before):
                 continue
             forget_barred(db, target, worker)  # the votes of whom a miss barred may have counted till then
             reason = f"{HELD}: by hand" + (f"; {before}" if before else "")
@@ -188,7 +188,10 @@ def bar_workers(study: Study, crowd: Crowd, target: str, *, again: bool = False,
             followers = {log.workers[one.worker]: one.text for one in find_followers(study, db, log)}
             counted = count_votes(db, target)
         coins, little = _find_coins(log, counted)
-        followers = coins | followers
+        if coins is not None:  # else a person has to look, and all stays as it is
+            cleared = {one for one, why in barred.items() if _held_as_coin(why) and one not in coins}
+            _readmit(study, crowd, target, decided, cleared)
+            barred, followers = {one: barred[one] for one in barred.keys() - cleared}, coins | followers
     for worker in barred if again else barred.keys() & untold:
         with suppress(RefusedError):  # a marketplace that replaces a lost one does not know its workers
             crowd.bar(worker, group)
@@ -231,23 +234,30 @@ _LITTLE, _TELLS_LITTLE, _SURELY, _MANY = "votes that tell little:", 0.7, 0.99, 0
 Who tosses coins with the second probability is held, unless a greater share of the votes tells little."""
 
 
-def _find_coins(log: Judgments, counted: Mapping[str, int]) -> tuple[dict[str, str], list[str]]:
-    """Return whose votes tell no more than coins, with the reason, and whose tell little."""
+_LIKE_COINS = "votes agree with others' no more than coins do"
+
+
+def _held_as_coin(why: str) -> bool:
+    return why.endswith(_LIKE_COINS) and not why.startswith(f"{HELD}: by hand")
+
+
+def _find_coins(log: Judgments, counted: Mapping[str, int]) -> tuple[dict[str, str] | None, list[str]]:
+    """Return whose votes tell no more than coins, with the reason, if that can be told; whose tell little."""
     trust = learn_trust(replace(log, gold=None))  # who knows the gold may be right on it, and it alone
     if trust is None:
-        return {}, []
+        return None, []
     little = [
         one for one, tells in zip(trust.workers, trust.reliability, strict=True) if tells < _TELLS_LITTLE
     ]
     coins = {
-        worker: f"{votes} votes agree with others' no more than coins do"
+        worker: f"{votes} {_LIKE_COINS}"
         for worker, tossing, votes in zip(trust.workers, trust.tossing, trust.cast.tolist(), strict=True)
         if tossing > _SURELY
     }
     # where these are many, perhaps it is the others who do not read: a person has to look
     theirs = sum(counted.get(worker, 0) for worker in little)
     if theirs > _MANY * sum(counted.values()) or (little and find_contested(log)[1] > 0.5):
-        return {}, []
+        return None, []
     return coins, little
 
 
@@ -293,14 +303,19 @@ def least_seconds(study: Study, target: str) -> float:
     return median(of_proven) / _HASTE if len(of_proven) >= _ENOUGH_PACES else 0.0
 
 
-def _readmit(study: Study, crowd: Crowd, target: str, decided: Decisions) -> None:
-    """Let those in again whom a decision keeps, or bars no longer: first at the crowd, then in the store."""
+def _readmit(
+    study: Study, crowd: Crowd, target: str, decided: Decisions, cleared: Collection[str] = ()
+) -> None:
+    """Let those in again who are cleared, or whom a decision keeps or bars no longer: first at the crowd."""
     with study.transaction(write=False) as db:
         barred = load_barred(db, target)
     for worker, why in barred.items():
-        if worker in decided.keep or (why.startswith(DECIDED) and worker not in decided.drop):
+        undone = why.startswith(DECIDED) and worker not in decided.drop
+        if undone or worker in decided.keep or worker in cleared:
             crowd.readmit(worker, barred_group(study))
             with study.transaction() as db:
+                if worker in cleared:
+                    forgive(db, target, worker)
                 forget_barred(db, target, worker)
 
 
