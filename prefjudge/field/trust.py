@@ -170,10 +170,13 @@ def barring_rule(study: Study) -> BarringRule:
     )
 
 
-def bar_workers(study: Study, crowd: Crowd, target: str, *, again: bool = False, news: bool = True) -> None:
+def bar_workers(
+    study: Study, crowd: Crowd, target: str, *, again: bool = False, news: bool = True
+) -> tuple[str, ...]:
     """Bar whom the policy or a decision bars, hold whom votes make suspect, readmit whom a decision keeps.
 
     ``again`` tells the crowd of those who are barred already; votes are looked at where there are ``news``.
+    Returns what to say where nobody is held, as too many would be.
     """
     rule, decided, group = barring_rule(study), decisions_on_workers(study), barred_group(study)
     _readmit(study, crowd, target, decided)
@@ -181,7 +184,7 @@ def bar_workers(study: Study, crowd: Crowd, target: str, *, again: bool = False,
         records, barred = load_gold_records(db, target), load_barred(db, target)
         fast, untold = count_workers_verdicts(db, target, TOO_FAST), _untold(db, target)
     votes = _votes_to_look_at(study, target) if news and climbs(study) else 0
-    followers, little = {}, list[str]()
+    followers, little, words = {}, list[str](), tuple[str, ...]()
     if votes:
         with study.transaction(write=False) as db:
             log, _ = load_conduct(db)
@@ -191,7 +194,15 @@ def bar_workers(study: Study, crowd: Crowd, target: str, *, again: bool = False,
         if coins is not None:  # else a person has to look, and all stays as it is
             cleared = {one for one, why in barred.items() if _held_as_coin(why) and one not in coins}
             _readmit(study, crowd, target, decided, cleared)
-            barred, followers = {one: barred[one] for one in barred.keys() - cleared}, coins | followers
+            barred = {one: why for one, why in barred.items() if one not in cleared}
+            followers = coins | followers
+        elif little:
+            share = sum(counted.get(one, 0) for one in little) / max(1, sum(counted.values()))
+            words = (
+                f"the votes of {many(len(little), 'worker')}, {share:.0%} of all, hardly agree with others'; "
+                f"nobody is held, as these are too many: see prefjudge workers {quoted(study.folder)}",
+            )
+            little = []
     for worker in barred if again else barred.keys() & untold:
         with suppress(RefusedError):  # a marketplace that replaces a lost one does not know its workers
             crowd.bar(worker, group)
@@ -222,6 +233,7 @@ def bar_workers(study: Study, crowd: Crowd, target: str, *, again: bool = False,
         with study.transaction() as db:  # once they are held: what is interrupted is repeated
             save_setting(db, f"{_LOOKED}{target}", str(votes))
             save_setting(db, f"{_LITTLE}{target}", json.dumps(little))
+    return words
 
 
 _LOOKED, _GROWN = "votes looked at:", 1.02
@@ -229,9 +241,10 @@ _LOOKED, _GROWN = "votes looked at:", 1.02
 looked at again: of 300,000 it takes ten seconds."""
 
 
-_LITTLE, _TELLS_LITTLE, _SURELY, _MANY = "votes that tell little:", 0.7, 0.99, 0.25
+_LITTLE, _TELLS_LITTLE, _LIKELY, _SURELY, _MANY = "votes that tell little:", 0.7, 0.9, 0.99, 0.25
 """The setting that lists whose votes each count for less than the first share of others', as all votes tell.
-Who tosses coins with the second probability is held, unless a greater share of the votes tells little."""
+Who tosses coins with the greater probability is held, unless a greater share of the votes tells little: then
+it is said if somebody does with the lesser."""
 
 
 _LIKE_COINS = "votes agree with others' no more than coins do"
@@ -257,7 +270,7 @@ def _find_coins(log: Judgments, counted: Mapping[str, int]) -> tuple[dict[str, s
     # where these are many, perhaps it is the others who do not read: a person has to look
     theirs = sum(counted.get(worker, 0) for worker in little)
     if theirs > _MANY * sum(counted.values()) or (little and find_contested(log)[1] > 0.5):
-        return None, []
+        return None, little if trust.tossing.max() > _LIKELY else []
     return coins, little
 
 

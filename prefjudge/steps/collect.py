@@ -179,7 +179,9 @@ class _Collection:
         # Nothing came, though HITs are to be had: perhaps the marketplace was restored from a backup, and
         # whoever would work has forgotten what the study told it.
         idle = not self._collected and len(self._held) < len(looked_at)
-        bar_workers(self._study, self._crowd, self._target, again=idle, news=self._collected > 0)
+        self._happened += bar_workers(
+            self._study, self._crowd, self._target, again=idle, news=self._collected > 0
+        )
         exclude_barred(self._study, self._target)
         self._close_needless([hit for hit in looked_at if hit.hit_key not in self._over])
         limited, kept_out = admit_newcomers(self._study, self._crowd, self._target, again=idle)
@@ -353,7 +355,7 @@ class _Collection:
         if self._stopped or not loose or (still_open and loose < self._study.config.design.pairs_per_hit):
             return
         hits = plan_batch(self._study, self._target)
-        self._happened = tell_reward(self._study, self._target, hits)
+        self._happened += tell_reward(self._study, self._target, hits)
         try:
             publish_hits(self._study, self._crowd, hits, newcomers=newcomers)
         except (BudgetError, StudyError) as error:

@@ -178,7 +178,7 @@ def test_votes_that_follow_what_is_seen_are_said_first_and_make_no_answer_sure(
         either = status(study).confidence
     assert either.mean <= mean["both"]
     assert either.words[0].startswith(
-        "do not trust these answers yet: either the 4 workers who cast 33% of the votes do not read, or the "
+        "do not trust these answers yet: either 4 workers who cast 33% of the votes did not read, or the "
     )
     names = sorted(one.worker for one in workers(study).signs if one.kind is SignKind.SHORTCUT)
     assert all(f"--without {name}" in either.words[0] for name in names)

@@ -461,8 +461,8 @@ class ConfidenceSummary:
             return []
         if all(one.rule == CLIQUE for one in self.shortcuts):
             return [
-                f"do not trust these answers yet: either the {len(self.shortcuts)} workers who cast "
-                f"{self.shortcut_votes:.0%} of the votes do not read, or the others do not: one "
+                f"do not trust these answers yet: either {many(len(self.shortcuts), 'worker')} who cast "
+                f"{self.shortcut_votes:.0%} of the votes did not read, or the others did not: one "
                 f"{self.shortcuts[0].text}: see prefjudge workers{leave_out(self.suspects)}. "
                 "The probabilities below are those with or without their votes, whichever are lower"
             ]
