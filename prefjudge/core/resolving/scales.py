@@ -156,8 +156,8 @@ class Trust:
         who = f"{many(int(torn.sum()), 'worker')} with {votes:.0%} of the votes"
         golds = f"{right:,} of {many(int(right + missed), 'gold pair')}"
         return (
-            f"do not trust these answers yet: {who} got {golds} right, yet hardly agreed with the others: they "
-            "or the others may read nothing but gold pairs: see prefjudge "
+            f"do not trust these answers yet: {who} got {golds} right, yet hardly agreed with the others: "
+            "they or the others may read nothing but gold pairs: see prefjudge "
             f"workers{self._leave_out(torn)}",
         )
 
