@@ -241,7 +241,7 @@ _LOOKED, _GROWN = "votes looked at:", 1.02
 looked at again: of 300,000 it takes ten seconds."""
 
 
-_LITTLE, _TELLS_LITTLE, _LIKELY, _SURELY, _MANY = "votes that tell little:", 0.7, 0.9, 0.99, 0.25
+_LITTLE, _TELLS_LITTLE, _LIKELY, _SURELY, _MANY = "votes that tell little:", 0.7, 0.9, 0.97, 0.25
 """The setting that lists whose votes each count for less than the first share of others', as all votes tell.
 Who tosses coins with the greater probability is held, unless a greater share of the votes tells little: then
 it is said if somebody does with the lesser."""

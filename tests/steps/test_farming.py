@@ -238,8 +238,8 @@ def test_who_follows_a_visible_rule_is_held_until_a_person_decides(served: Path)
 
 
 def test_whose_votes_tell_no_more_than_coins_is_held_unless_most_may_be_wrong() -> None:
-    assert trust._find_coins(judged(30, 10, 3, votes=3), {})[0] == {}, (
-        "who reads may be so unlucky for 54 votes"
+    assert trust._find_coins(judged(20, 10, 3, votes=3), {})[0] == {}, (
+        "who reads may be so unlucky for 36 votes"
     )
     coins = judged(120, 10, 3, votes=3)
     for votes, many in ((100, True), (10, False)):
