@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from prefjudge.core.judgments import one_of_each_choice, only_queries, select_judgments
+from prefjudge.core.judgments import Judgments, one_of_each_choice, only_queries, select_judgments
 from prefjudge.core.planning.rounds import parse_strategy, taken_out
 from prefjudge.core.planning.sure import Sure
 from prefjudge.core.pools import select_queries
@@ -135,9 +135,12 @@ def assess_answers(
     """Return how probable it is that each candidate is the best, and how sure the winners are."""
     shortcuts = study_shortcuts(votes)
 
-    def without(workers: Sequence[int]) -> tuple[Confidence, ConfidenceSummary]:
+    def chances_without(workers: Sequence[int]) -> tuple[Judgments, Confidence]:
         log = select_judgments(votes.log, ~np.isin(votes.log.worker, workers)) if len(workers) else votes.log
-        chances = assess_confidence(log, rng=rng, pools=votes.pools, strengths=strengths)
+        return log, assess_confidence(log, rng=rng, pools=votes.pools, strengths=strengths)
+
+    def without(workers: Sequence[int]) -> tuple[Confidence, ConfidenceSummary]:
+        log, chances = chances_without(workers)
         foretold = foretell(log, chances.scales, rng=rng, pools=votes.pools, trust=chances.trust)
         return chances, summarise_confidence(resolutions, chances, foretold)
 
@@ -146,7 +149,7 @@ def assess_answers(
     if not shortcuts:
         few, doubt = find_contested(votes.log)
         if doubt > _HARDLY:
-            others, _ = without([votes.log.workers.index(name) for name in few])
+            _, others = chances_without([votes.log.workers.index(name) for name in few])
             mixed = {
                 name: (1.0 - doubt) * getattr(chances, name) + doubt * getattr(others, name)
                 for name in ("chance", "good", "loss")

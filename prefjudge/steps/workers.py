@@ -407,9 +407,9 @@ def workers(
 
     Nothing here is a reason to refuse pay: it tells whose work to look at, and how far to trust it.
 
-    ``forget`` erases the name, the locale, the panel's ids, messages, drafts and comments, also
-    from the store's bytes. Judgments stay under the worker id, which says nothing by itself, and the ledger
-    stays whole.
+    ``forget`` erases the name, the locale, the panel's ids, messages, drafts and comments, also from the
+    store's bytes. Judgments stay under the worker id, which says nothing by itself, and the ledger stays
+    whole.
 
     Parameters
     ----------

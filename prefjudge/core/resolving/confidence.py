@@ -300,7 +300,7 @@ def _ahead(
         query, x, y = at[left[votes]], place[left[votes]], place[right[votes]]
         for scale, lapses, weight in models:
             fit = fit_strengths(stack.votes, scale=scale, within=ABOUT)
-            chance = mean_chances(stack.votes, scale=scale, lapses=lapses, rng=rng)
+            chance = mean_chances(stack.votes, fit, scale=scale, lapses=lapses, rng=rng)
             found[0, votes] += weight / every * (fit.mean[query, x] - fit.mean[query, y])
             found[1, votes] += weight / every * (chance[query, x, y] - 0.5)
     return found
@@ -420,7 +420,7 @@ class ConfidenceSummary:
     def words(self) -> tuple[str, ...]:
         """How sure the winners are, what that rests on, and where the votes do not fit the model."""
         doubts = [*self._words_on_misfit(), *self._words_on_shortcuts(), *self._words_on_contested()]
-        # what nobody should trust comes before what is only too high
+        # what nobody should trust comes before what may only be off
         doubts = sorted((*doubts, *self.doubts), key=lambda said: not said.startswith("do not trust"))
         if isnan(self.mean):
             return (*doubts, "no query has a winner yet")

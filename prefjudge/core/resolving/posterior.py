@@ -661,15 +661,16 @@ def draw_chances(
     return found
 
 
-def mean_chances(votes: Floats, *, scale: float, lapses: float, rng: np.random.Generator) -> Floats:
-    """Return how probable each vote is, shape (n, k, k), over the whole posterior."""
+def mean_chances(
+    votes: Floats, fit: Strengths, *, scale: float, lapses: float, rng: np.random.Generator
+) -> Floats:
+    """Return how probable each vote is, shape (n, k, k), over the whole posterior around a fit."""
     n, k, _ = votes.shape
     if by_orders(k, lapses):
         several = draw_chances(votes, scale=scale, lapses=lapses, rng=rng, many=_FEW)
         mean: Floats = several.mean(axis=0)
         return mean
-    found, model = np.full((n, k, k), 0.5), _model(scale, lapses, n)
-    turns, fit = turns_of(1, k, rng), fit_strengths(votes, scale=scale, within=ABOUT)
+    found, model, turns = np.full((n, k, k), 0.5), _model(scale, lapses, n), turns_of(1, k, rng)
     for some, drawn, logs in _samples(votes, fit, model, _SOME, turns, np.arange(n), None):
         share = np.exp(logs - logs.max(axis=1, keepdims=True))
         share /= share.sum(axis=1, keepdims=True)
